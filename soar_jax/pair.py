@@ -1,0 +1,171 @@
+"""A pair of rule sets on the device: membership, cover counts, and what one flip changes.
+
+How many rules of a side cover a row is kept as bit planes: plane k holds binary digit k of that
+number for every row. Adding or removing a pattern is a ripple-carry addition or subtraction of its
+packed row, and "covered" or "covered more than once" are plain bit operations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._base import BoolArray, WordArray, in_float64
+from .joint import log_likelihood, log_prior
+from .problem import MAX_RULES, NUM_PLANES, Problem
+
+# How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
+# outside the other side it leaves passive for consensus, inside it leaves the other consensus for active.
+_GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
+_GAIN_OTHER = ((0, -1, 1, 0), (-1, 0, 1, 0))
+
+
+class Pair(NamedTuple):
+    """Two rule sets and all that depends on the rows.
+
+    Attributes
+    ----------
+    included : (2, num_patterns) bool
+    planes : (2, NUM_PLANES, num_words) uint64
+        Binary digits of the number of rules of each side that cover each row.
+    counts : (4,) int64
+        Packed class counts of the states.
+    sizes : (2, num_lengths) int32
+        Rules by side and length.
+    """
+
+    included: jax.Array
+    planes: jax.Array
+    counts: jax.Array
+    sizes: jax.Array
+
+
+def empty_pair(problem: Problem) -> Pair:
+    """Two empty rule sets: every row is passive."""
+    num_words, num_patterns = problem.bits.shape[1:]
+    zero = jnp.zeros((), jnp.int64)
+    return Pair(
+        included=jnp.zeros((2, num_patterns), bool),
+        planes=jnp.zeros((2, NUM_PLANES, num_words), jnp.uint64),
+        counts=jnp.stack([zero, zero, zero, problem.total]),
+        sizes=jnp.zeros(problem.prior.shape[:2], jnp.int32),
+    )
+
+
+def log_joint(problem: Problem, pair: Pair) -> jax.Array:
+    """Log joint of the pair and the labels (eq. 6, up to the constant of the data)."""
+    likelihood = log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant)
+    return likelihood + log_prior(pair.sizes, problem.prior)
+
+
+def _or_planes(planes: jax.Array) -> jax.Array:
+    covered = planes[0]
+    for plane in planes[1:]:
+        covered = covered | plane
+    return covered
+
+
+def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Packed rows covered by a side at least once, and at least twice."""
+    planes = pair.planes[side]
+    twice = _or_planes(planes[1:])
+    return planes[0] | twice, twice
+
+
+def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
+    """Packed class counts of a packed set of rows."""
+    return (jax.lax.population_count(words) << problem.shift).sum(axis=-1).astype(jnp.int64)
+
+
+def flip(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array) -> Pair:
+    """Add the pattern when it is out of the set, remove it when it is in."""
+    row = problem.bits[side, :, index]
+    is_removal = pair.included[side, index]
+    once, twice = covered_once_or_more(pair, side)
+    other, _ = covered_once_or_more(pair, 1 - side)
+    affected = row & ~jnp.where(is_removal, twice, once)
+    moved = weighted_count(problem, jnp.stack([affected & ~other, affected & other]))
+    sign = jnp.where(is_removal, -1, 1).astype(jnp.int64)
+    gain = moved[0] * jnp.array(_GAIN_FREE, jnp.int64)[side] + moved[1] * jnp.array(_GAIN_OTHER, jnp.int64)[side]
+    # borrow where subtracting, carry where adding
+    invert = jnp.where(is_removal, ~jnp.uint64(0), jnp.uint64(0))
+    planes, carry = [], row
+    for k in range(NUM_PLANES):
+        plane = pair.planes[side, k]
+        planes.append(plane ^ carry)
+        carry = (plane ^ invert) & carry
+    length = problem.length[side, index]
+    return Pair(
+        included=pair.included.at[side, index].set(~is_removal),
+        planes=pair.planes.at[side].set(jnp.stack(planes)),
+        counts=pair.counts + sign * gain,
+        sizes=pair.sizes.at[side, length].add(sign.astype(jnp.int32)),
+    )
+
+
+def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
+    """Packed class counts of every pattern of a side within each mask: (num_masks, num_patterns).
+
+    One pass over the pool: words are scanned, and each adds its shifted popcounts to a running
+    int64 a pattern, a contiguous loop that vectorises over patterns.
+    """
+    num_patterns = problem.bits.shape[2]
+
+    def add_word(total: jax.Array, word: jax.Array) -> tuple[jax.Array, None]:
+        start = (side, word, jnp.zeros((), jnp.int32))
+        row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_patterns))[0]
+        popcount = jax.lax.population_count(row & masks[:, word][:, None])
+        return total + (popcount << problem.shift[word]), None
+
+    words = jnp.arange(problem.bits.shape[1], dtype=jnp.int32)
+    zeros = jnp.zeros((masks.shape[0], num_patterns), jnp.uint64)
+    return jax.lax.scan(add_word, zeros, words)[0].astype(jnp.int64)
+
+
+def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
+    """Patterns that can be added (or removed) on a side."""
+    included = pair.included[side]
+    has_room = included.sum(dtype=jnp.int32) < MAX_RULES
+    return jnp.where(is_removal, included, ~included & has_room) & (problem.length[side] > 0)
+
+
+def score_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
+    """Log joint of every neighbour by one kind of move: (num_patterns,), -inf where it is impossible."""
+    once, twice = covered_once_or_more(pair, side)
+    other, _ = covered_once_or_more(pair, 1 - side)
+    movable = ~jnp.where(is_removal, twice, once)
+    free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
+    sign = jnp.where(is_removal, -1, 1)
+    gain = jnp.array([_GAIN_FREE, _GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
+    counts = pair.counts + free[:, None] * gain[0] + shared[:, None] * gain[1]
+    likelihood = log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
+    sizes = pair.sizes.at[side].add(sign.astype(jnp.int32))
+    by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
+    change = by_length[side, :, 1] - by_length[side, :, 0]
+    scores = likelihood + by_length[..., 0].sum() + change[problem.length[side]]
+    return jnp.where(eligible_flips(problem, pair, side, is_removal), scores, -jnp.inf)
+
+
+@in_float64
+def pair_from(problem: Problem, included: BoolArray) -> Pair:
+    """Build a pair from its membership, on the host."""
+    shift, total = np.asarray(problem.shift), int(problem.total)
+    planes = np.zeros((2, NUM_PLANES, len(shift)), dtype=np.uint64)
+    sizes = np.zeros(problem.prior.shape[:2], dtype=np.int32)
+    for side in (0, 1):
+        members = np.flatnonzero(included[side])
+        np.add.at(sizes[side], np.asarray(problem.length)[side, members], 1)
+        for carry in np.asarray(problem.bits[side][:, members]).T:
+            for plane in planes[side]:
+                plane[:], carry = plane ^ carry, plane & carry  # noqa: PLW2901
+    positive, negative = (np.bitwise_or.reduce(planes[side], axis=0) for side in (0, 1))
+
+    def count(words: WordArray) -> int:
+        return int((np.bitwise_count(words).astype(np.uint64) << shift).sum())
+
+    states = [count(positive & ~negative), count(negative & ~positive), count(positive & negative)]
+    counts = np.array([*states, total - sum(states)], dtype=np.int64)
+    return Pair(jnp.asarray(included), jnp.asarray(planes), jnp.asarray(counts), jnp.asarray(sizes))

@@ -1,0 +1,113 @@
+"""The data of one search or sampling run, as fixed-shape arrays for the device."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import betaln
+
+from ._base import IntArray, in_float64, round_up_to_bucket
+from .coverage import NEGATIVE_SHIFT, BitLayout, pad_words
+from .joint import prior_table
+from .pools import Pool
+from .priors import Hyperparameters
+
+NUM_PLANES = 6
+MAX_RULES = (1 << NUM_PLANES) - 1
+"""Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
+_MIN_LENGTHS = 8
+
+# Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal.py.
+# moves: add to R+, add to R-, remove from R+, remove from R-.
+_PAIR_POSITIVE_LABEL = ((0, 0.5, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0.5, 1, 0))
+_PAIR_NEGATIVE_LABEL = ((0, 0, 0, 0), (0.5, 0, 0, 1), (0.5, 0, 1, 0), (0, 0, 0, 0))
+# One rule set: uncovered positives ask for more, covered negatives for less (Wang et al.).
+_SINGLE_POSITIVE_LABEL = ((0, 0, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
+_SINGLE_NEGATIVE_LABEL = ((0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
+
+
+class Problem(NamedTuple):
+    """Everything a kernel reads; a traced argument, so equal shapes share one compilation.
+
+    Attributes
+    ----------
+    bits : (2, num_words, num_patterns) uint64
+        Packed coverage of both pools, word-major: scanning words and keeping one running count a
+        pattern is what XLA turns into the fastest loop (five times faster than a gather of rows).
+    shift : (num_words,) uint64
+        See `soar_jax.coverage`.
+    length : (2, num_patterns) int32
+        Literals of each pattern; 0 marks padding.
+    num_patterns : (2,) int32
+        Candidates of each side.
+    alpha, beta : (4,) float64
+        Beta priors of the states' rates.
+    constant : () float64
+        Sum of log B(alpha, beta).
+    prior : (2, num_lengths, MAX_RULES + 2) float64
+        Log prior by side, length (index 0 unused) and number of rules of that length.
+    total : () int64
+        Packed class counts of all rows.
+    wrong : (2, 4, 4) float64
+        Weight of a row of a given label (positive, negative) and state for each of the four moves.
+    """
+
+    bits: jax.Array
+    shift: jax.Array
+    length: jax.Array
+    num_patterns: jax.Array
+    alpha: jax.Array
+    beta: jax.Array
+    constant: jax.Array
+    prior: jax.Array
+    total: jax.Array
+    wrong: jax.Array
+
+
+def sizes_by_length(lengths: IntArray, num_lengths: int) -> IntArray:
+    """Count patterns of length 1, ..., num_lengths."""
+    return np.bincount(lengths, minlength=num_lengths + 1)[1 : num_lengths + 1].astype(np.int64)
+
+
+def pool_sizes(pools: tuple[Pool, Pool]) -> IntArray:
+    """Patterns by side and length: (2, longest pattern)."""
+    longest = max([1, *(int(pool.length.max(initial=1)) for pool in pools)])
+    return np.stack([sizes_by_length(pool.length, longest) for pool in pools])
+
+
+@in_float64
+def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparameters, *, single: bool) -> Problem:
+    """Pad and move the pools to the device.
+
+    Parameters
+    ----------
+    single : bool
+        One-class method: rows outside the positive rule set count as predicted negative.
+    """
+    num_patterns = round_up_to_bucket(max(len(pool) for pool in pools))
+    num_words = round_up_to_bucket(layout.num_words)
+    bits = np.zeros((2, num_words, num_patterns), dtype=np.uint64)
+    length = np.zeros((2, num_patterns), dtype=np.int32)
+    for side, pool in enumerate(pools):
+        bits[side, :, : len(pool)] = pad_words(pool.bits, num_words).T
+        length[side, : len(pool)] = pool.length
+    table = prior_table(hyper, MAX_RULES)
+    prior = np.zeros((2, max(_MIN_LENGTHS, table.shape[1] + 1), table.shape[2]))
+    prior[:, 1 : table.shape[1] + 1] = table
+    positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
+    negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
+    return Problem(
+        bits=jnp.asarray(bits),
+        shift=jnp.asarray(pad_words(layout.shift, num_words)),
+        length=jnp.asarray(length),
+        num_patterns=jnp.asarray(hyper.pool_size.sum(axis=1), jnp.int32),
+        alpha=jnp.asarray(hyper.alpha),
+        beta=jnp.asarray(hyper.beta),
+        constant=jnp.asarray(betaln(hyper.alpha, hyper.beta).sum()),
+        prior=jnp.asarray(prior),
+        total=jnp.asarray(layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT), jnp.int64),
+        wrong=jnp.asarray(np.array([positive, negative], dtype=np.float64)),
+    )

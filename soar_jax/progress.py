@@ -1,0 +1,42 @@
+"""A progress bar for searches: score, sizes, rate and time left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .anneal import Progress
+
+
+class ProgressBar:
+    """Show `Progress` reports on standard error; use as a context manager."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._phase = ""
+
+    def __enter__(self) -> ProgressBar:
+        """Start without a bar; the first report draws it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the finished bar on the screen."""
+        self._close()
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __call__(self, report: Progress) -> None:
+        """Draw one report."""
+        from tqdm import tqdm
+
+        if report.phase != self._phase:
+            self._close()
+            self._phase = report.phase
+            unit = "step" if report.phase == "annealing" else "start"
+            self._bar = tqdm(total=report.total, desc=f"{report.phase:9s}", unit=unit, leave=True)
+        self._bar.set_postfix_str(
+            f"score {report.score:.2f}, rules {report.num_rules[0]} + {report.num_rules[1]}", refresh=False
+        )
+        self._bar.update(report.done - self._bar.n)

@@ -1,0 +1,130 @@
+"""Rules and rule sets as values that print as sentences and know how to fire."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._base import BoolArray
+from .items import ABOVE, AT_MOST, OPERATORS, Literal, format_value
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A conjunction of literals.
+
+    Examples
+    --------
+    >>> print(Rule((Literal("age", ">", 30), Literal("age", "<=", 50), Literal("sex", "==", "F"))))
+    30 < age <= 50 and sex = F
+    """
+
+    conditions: tuple[Literal, ...]
+
+    @property
+    def literals(self) -> tuple[tuple[str, str, Any], ...]:
+        """Plain data: (column, op, value) with op one of ``==``, ``!=``, ``<=``, ``>``, ``missing``."""
+        return tuple((c.column, c.op, c.value) for c in self.conditions)
+
+    @classmethod
+    def from_literals(cls, literals: Sequence[Sequence[Any]]) -> Rule:
+        """Make a rule from plain data."""
+        for literal in literals:
+            if len(literal) != 3 or literal[1] not in OPERATORS:  # noqa: PLR2004
+                raise ValueError(f"A literal is (column, op, value) with op one of {OPERATORS}, got {literal!r}.")
+        return cls(tuple(Literal(str(column), op, value) for column, op, value in literals))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns the rule reads, each once."""
+        return tuple(dict.fromkeys(c.column for c in self.conditions))
+
+    def __len__(self) -> int:
+        """Return the number of literals."""
+        return len(self.conditions)
+
+    def __str__(self) -> str:
+        """Write the rule as a sentence; two bounds of a column become one interval."""
+        parts = []
+        for column in self.columns:
+            mine = [c for c in self.conditions if c.column == column]
+            low = next((c for c in mine if c.op == ABOVE), None)
+            high = next((c for c in mine if c.op == AT_MOST), None)
+            if low is not None and high is not None:
+                parts.append(f"{format_value(low.value)} < {column} <= {format_value(high.value)}")
+                mine = [c for c in mine if c is not low and c is not high]
+            parts += [str(c) for c in mine]
+        return " and ".join(parts)
+
+    def fires(self, frame: pd.DataFrame) -> BoolArray:
+        """Say for each row whether every literal holds."""
+        fired = np.ones(len(frame), dtype=bool)
+        for condition in self.conditions:
+            fired &= condition.holds(frame[condition.column])
+        return fired
+
+
+@dataclass(frozen=True)
+class RuleSet(Sequence[Rule]):
+    """A disjunction of rules that speaks for one class.
+
+    Attributes
+    ----------
+    label : object
+        The class the rules describe.
+    rules : tuple of Rule
+    """
+
+    label: Any
+    rules: tuple[Rule, ...]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a rule, or a tuple of rules for a slice."""
+        return self.rules[index]
+
+    def __len__(self) -> int:
+        """Return the number of rules."""
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        """Iterate over the rules."""
+        return iter(self.rules)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns the rules read, each once."""
+        return tuple(dict.fromkeys(column for rule in self.rules for column in rule.columns))
+
+    def fires(self, frame: pd.DataFrame) -> BoolArray:
+        """Say for each row whether any rule fires."""
+        fired = np.zeros(len(frame), dtype=bool)
+        for rule in self.rules:
+            fired |= rule.fires(frame)
+        return fired
+
+    def longest_firing(self, frame: pd.DataFrame) -> np.ndarray:
+        """Length of the longest rule that fires on each row; 0 where none does."""
+        longest = np.zeros(len(frame), dtype=np.int64)
+        for rule in self.rules:
+            longest = np.maximum(longest, np.where(rule.fires(frame), len(rule), 0))
+        return longest
+
+    def __str__(self) -> str:
+        """Write the set as an if-then statement."""
+        if not self.rules:
+            return f"(no rules for {self.label})"
+        lines = [f"  {'if' if i == 0 else 'or if'} {rule}" for i, rule in enumerate(self.rules)]
+        return "\n".join([*lines, f"  then {self.label}"])
+
+    def __repr__(self) -> str:
+        """Show the sentence, which is what a reader wants at the prompt."""
+        return f"RuleSet for {self.label}:\n{self}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li>{html.escape(str(rule))}</li>" for rule in self.rules) or "<li>(no rules)</li>"
+        return f"<b>{html.escape(str(self.label))}</b> if any of<ul>{rows}</ul>"
