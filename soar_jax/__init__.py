@@ -23,7 +23,19 @@ _WHERE = {
     "RuleSet": "rules",
     "taxonomy_cross": "taxonomy",
 }
-__all__ = [*sorted(_WHERE), "datasets"]
+__all__ = [
+    "BOAClassifier",
+    "ExpectedRules",
+    "InputError",
+    "Literal",
+    "Opinion",
+    "Rule",
+    "RulePrior",
+    "RuleSet",
+    "SOARClassifier",
+    "datasets",
+    "taxonomy_cross",
+]
 
 if TYPE_CHECKING:
     from . import datasets as datasets

@@ -1,4 +1,4 @@
-"""MAP search: Algorithm 1 of the paper, then a descent to a certified local optimum.
+"""MAP search: Algorithm 1 of the paper, then descents to a certified local optimum.
 
 Which row is picked matters to Algorithm 1 only through its label and state, so drawing a wrongly
 predicted row and branching on it is the same as drawing one of four moves with weights
@@ -31,8 +31,13 @@ from .problem import MAX_RULES, Problem
 BLOCK = 100
 """Steps in one compiled call; between calls the host shows progress and watches the clock."""
 MOVES = ("add to positive", "add to negative", "remove from positive", "remove from negative")
-MAX_DESCENTS = 12
+LANES = 8
+"""Descents side by side in one compiled call."""
+MAX_PATIENCE = 16
+"""Rounds of kicked descents in a row that may fail before the search ends, on a small problem."""
+_POLISH_WORK = 1 << 19
 _DESCENT_ROUNDS = 50
+_KICK_SIZES = (2, 3, 4, 8, 16)
 _TOLERANCE = 1e-9
 
 
@@ -183,9 +188,7 @@ def _run_block(
     coins, uniforms = draws
     times = block * BLOCK + 1 + jnp.arange(BLOCK, dtype=jnp.int32)
 
-    def advance(
-        states: AnnealState, inputs: tuple[jax.Array, jax.Array, jax.Array]
-    ) -> tuple[AnnealState, AnnealInfo]:
+    def advance(states: AnnealState, inputs: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[AnnealState, AnnealInfo]:
         time_step, coin, uniform = inputs
         settings = Settings(
             temperature=schedule.temperature / jnp.log1p(time_step.astype(jnp.float64)),
@@ -218,7 +221,7 @@ class _Neighbour(NamedTuple):
     log_joint: jax.Array
     side: jax.Array
     out: jax.Array
-    index: jax.Array
+    pattern: jax.Array
 
 
 def _best_neighbour(problem: Problem, pair: Pair, threshold: jax.Array) -> _Neighbour:
@@ -262,7 +265,7 @@ def _descend_once(problem: Problem, state: DescentState) -> DescentState:
     helps = best.log_joint > threshold
 
     def take(i: jax.Array, pair: Pair) -> Pair:
-        index = jnp.where(i == 0, best.out, best.index)
+        index = jnp.where(i == 0, best.out, best.pattern)
         flipped = flip(problem, pair, best.side, jnp.maximum(index, 0))
         return jax.tree.map(lambda new, old: jnp.where(helps & (index >= 0), new, old), flipped, pair)
 
@@ -271,8 +274,7 @@ def _descend_once(problem: Problem, state: DescentState) -> DescentState:
     return DescentState(pair, value, ~helps, state.num_moves + helps)
 
 
-@jax.jit
-def _descend(problem: Problem, pair: Pair) -> DescentState:
+def _descend_one(problem: Problem, pair: Pair) -> DescentState:
     """Zero-temperature descent over additions, removals and exchanges, in bounded calls."""
     start = DescentState(pair, log_joint(problem, pair), jnp.array(False), jnp.zeros((), jnp.int64))
 
@@ -280,6 +282,9 @@ def _descend(problem: Problem, pair: Pair) -> DescentState:
         return ~state.is_optimal & (state.num_moves < _DESCENT_ROUNDS)
 
     return jax.lax.while_loop(unfinished, partial(_descend_once, problem), start)
+
+
+_descend = jax.jit(jax.vmap(_descend_one, in_axes=(None, 0)))
 
 
 @dataclass(frozen=True)
@@ -337,7 +342,9 @@ class _Clock:
 
 def _history(infos: list[AnnealInfo], schedule: Schedule) -> dict[str, np.ndarray]:
     num_steps = min(int(schedule.num_steps), BLOCK * len(infos))
-    stacked = [np.concatenate([np.asarray(getattr(info, name)) for info in infos])[:num_steps] for name in infos[0]._fields]
+    stacked = [
+        np.concatenate([np.asarray(getattr(info, name)) for info in infos])[:num_steps] for name in infos[0]._fields
+    ]
     log_joints, best, accepted, move, num_rules = stacked
     num_restarts = log_joints.shape[1]
     times = np.arange(1, num_steps + 1)
@@ -359,26 +366,75 @@ def _history(infos: list[AnnealInfo], schedule: Schedule) -> dict[str, np.ndarra
     }
 
 
-def _descend_all(
-    problem: Problem, starts: list[BoolArray], clock: _Clock, report: Callable[[str, int, int, float, BoolArray], None]
-) -> tuple[BoolArray, float, bool]:
-    """Descend from each start; the first is the best so far and is returned if time is out."""
-    best: tuple[float, BoolArray, bool] | None = None
-    for number, start in enumerate(starts):
-        included, is_optimal, value = start, False, -np.inf
-        while not is_optimal and not (clock.is_over() and best is not None):
-            state = _descend(problem, pair_from(problem, included))
-            included, value = np.asarray(state.pair.included), float(state.log_joint)
-            is_optimal = bool(state.is_optimal)
-            if clock.is_over():
-                break
-        if best is None or value > best[0]:
-            best = (value, included, is_optimal)
-        report("descent", number + 1, len(starts), best[0], best[1])
-        if clock.is_over():
+class _Best(NamedTuple):
+    """The best pair after descents and whether it is known to be a local optimum."""
+
+    log_joint: float
+    included: BoolArray
+    is_optimal: bool
+
+
+def _descend_from(problem: Problem, starts: list[BoolArray], clock: _Clock) -> list[_Best]:
+    """Descend from up to `LANES` pairs at once; fewer are filled up with copies of the first."""
+    lanes = starts + [starts[0]] * (LANES - len(starts))
+    is_optimal = np.zeros(LANES, dtype=bool)
+    while True:
+        pairs = [pair_from(problem, included) for included in lanes]
+        state = _descend(problem, jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs))
+        included, is_optimal = np.asarray(state.pair.included), np.asarray(state.is_optimal)
+        lanes = list(included)
+        if is_optimal.all() or clock.is_over():
             break
-    assert best is not None
-    return best[1], best[0], best[2]
+    values = np.asarray(state.log_joint)
+    return [_Best(float(values[i]), lanes[i].copy(), bool(is_optimal[i])) for i in range(len(starts))]
+
+
+def _kick(problem: Problem, included: BoolArray, generator: np.random.Generator) -> BoolArray:
+    """Flip a few patterns, or many, at random: half of the time a rule out, else a candidate in."""
+    kicked = included.copy()
+    for _ in range(generator.choice(_KICK_SIZES)):
+        sides = np.flatnonzero(np.asarray(problem.num_patterns) > 0)
+        side = generator.choice(sides)
+        members = np.flatnonzero(kicked[side])
+        if len(members) and (generator.random() < 0.5 or len(members) >= MAX_RULES):  # noqa: PLR2004
+            kicked[side, generator.choice(members)] = False
+        else:
+            kicked[side, generator.integers(int(problem.num_patterns[side]))] = True
+    return kicked
+
+
+def _polish(
+    problem: Problem,
+    starts: list[BoolArray],
+    seed: int,
+    clock: _Clock,
+    report: Callable[[str, int, int, _Best], None],
+    best: _Best,
+) -> _Best:
+    """Descend from the restarts' best pairs, then from kicked copies of the leader until that stops helping.
+
+    Annealing finds the right region; the last few tenths of a nat often need two or three flips at
+    once, which single moves at a falling temperature rarely make.
+    """
+    generator = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 1, 0]))
+    # a round costs in proportion to the pool's bits; large pools get fewer, small ones many
+    patience = int(np.clip(_POLISH_WORK // (problem.bits.shape[1] * problem.bits.shape[2]), 1, MAX_PATIENCE))
+    failures = 0
+    lanes = starts
+    try:
+        while failures < patience and not clock.is_over():
+            improved = False
+            for found in _descend_from(problem, lanes[:LANES], clock):
+                is_better = found.log_joint > best.log_joint + _TOLERANCE * (1 + abs(best.log_joint))
+                is_first_certified = found.is_optimal and not best.is_optimal
+                if is_better or (is_first_certified and found.log_joint >= best.log_joint - _TOLERANCE):
+                    best, improved = found, True
+            failures = 0 if improved else failures + 1
+            report("polishing", failures, patience, best)
+            lanes = lanes[LANES:] or [_kick(problem, best.included, generator) for _ in range(LANES)]
+    except KeyboardInterrupt:
+        clock.stopped = True
+    return best
 
 
 @in_float64
@@ -418,34 +474,32 @@ def run(
     )
     num_blocks = -(-num_steps // BLOCK)
     states = _start(problem, num_restarts=num_restarts)
-    best_included = np.asarray(states.best_included)
-    best_values: FloatArray = np.asarray(states.best_log_joint)
+    best_included = np.array(states.best_included)
+    best_values: FloatArray = np.array(states.best_log_joint)
     infos: list[AnnealInfo] = []
 
-    def report(phase: str, done: int, total: int, value: float, included: BoolArray) -> None:
+    def report(phase: str, done: int, total: int, best: _Best) -> None:
         if progress is not None:
-            sizes: IntArray = included.sum(axis=1)
-            progress(Progress(phase, done, total, -value, (int(sizes[0]), int(sizes[1]))))
+            sizes: IntArray = best.included.sum(axis=1)
+            progress(Progress(phase, done, total, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
+
+    def leader() -> _Best:
+        i = int(np.argmax(best_values))
+        return _Best(float(best_values[i]), best_included[i], False)
 
     try:
         for block in range(num_blocks):
-            states, info = _run_block(problem, states, _draw(seed, block, num_restarts), jnp.int32(block), schedule)
+            draws = _draw(seed, block, num_restarts)
+            states, info = _run_block(problem, states, draws, jnp.int32(block), schedule)
             infos.append(jax.device_get(info))
-            best_included, best_values = np.asarray(states.best_included), np.asarray(states.best_log_joint)
-            leader = int(np.argmax(best_values))
-            report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, best_values[leader], best_included[leader])
+            best_included, best_values = np.array(states.best_included), np.array(states.best_log_joint)
+            report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, leader())
             if clock.is_over():
                 break
     except KeyboardInterrupt:
         clock.stopped = True
     order = np.argsort(-best_values, kind="stable")
-    distinct = {best_included[i].tobytes(): best_included[i] for i in order}
-    starts = [start.copy() for start in distinct.values()][:MAX_DESCENTS]
-    leader = int(order[0])
-    included, value, is_optimal = best_included[leader], float(best_values[leader]), False
-    try:
-        included, value, is_optimal = _descend_all(problem, starts, clock, report)
-    except KeyboardInterrupt:
-        clock.stopped = True
+    starts = list({best_included[i].tobytes(): best_included[i] for i in order}.values())
+    best = _polish(problem, starts, seed, clock, report, leader())
     history = _history(infos, schedule) if infos else {}
-    return AnnealResult(included.copy(), value, is_optimal, clock.stopped, best_values.copy(), history)
+    return AnnealResult(best.included, best.log_joint, best.is_optimal, clock.stopped, best_values, history)

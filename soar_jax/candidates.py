@@ -156,11 +156,23 @@ def build_candidates(
         max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
         if options.miner == "packed":
             patterns = mine_packed(
-                item_bits, items.compatible(), layout, threshold, max_length, stop_early=options.max_length is None
+                item_bits,
+                items.compatible(),
+                layout,
+                threshold,
+                max_length,
+                stop_early=options.max_length is None,
             )
         else:
             patterns = mine_fpgrowth(
-                masks, rows.positives, rows.negatives, item_bits, items.compatible(), layout, threshold, max_length
+                masks,
+                rows.positives,
+                rows.negatives,
+                item_bits,
+                items.compatible(),
+                layout,
+                threshold,
+                max_length,
             )
     with _timed(seconds, "screening"):
         pools = _screen(patterns, items, item_bits, layout, options, single=single)

@@ -15,6 +15,7 @@ identical rows never needs more bits than the raw table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class BitLayout:
         positives = np.zeros(len(packed), dtype=np.int64)
         negatives = np.zeros(len(packed), dtype=np.int64)
         edges = np.flatnonzero(np.diff(self.shift.astype(np.int64), prepend=-1, append=-1))
-        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        for start, stop in pairwise(edges):
             shift = int(self.shift[start])
             total = popcount[:, start:stop].sum(axis=1, dtype=np.int64)
             if shift >= NEGATIVE_SHIFT:

@@ -30,8 +30,14 @@ def supervised_positions(positives: FloatArray, negatives: FloatArray, max_cuts:
 
     def best_split(start: int, stop: int) -> tuple[float, int] | None:
         middle = np.arange(start + 1, stop)
-        left_p, left_n = below_positive[middle] - below_positive[start], below_negative[middle] - below_negative[start]
-        right_p, right_n = below_positive[stop] - below_positive[middle], below_negative[stop] - below_negative[middle]
+        left_p, left_n = (
+            below_positive[middle] - below_positive[start],
+            below_negative[middle] - below_negative[start],
+        )
+        right_p, right_n = (
+            below_positive[stop] - below_positive[middle],
+            below_negative[stop] - below_negative[middle],
+        )
         allowed = (left_p + left_n >= min_leaf) & (right_p + right_n >= min_leaf)
         if not allowed.any():
             return None

@@ -98,7 +98,7 @@ class _RuleSetClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(labels)
         if len(np.unique(labels[used])) < _TWO:
             raise InputError(
-                f"y has only one class, {labels[0]!r} (n_samples={len(frame)}); two classes are needed to learn rules."
+                f"y has only one class, {str(labels[0])!r} (n_samples={len(frame)}); two classes are needed to learn rules."
             )
         if type_of_target(labels) != "binary":
             raise InputError(
@@ -155,10 +155,24 @@ class _RuleSetClassifier(ClassifierMixin, BaseEstimator):
         chosen = [np.flatnonzero(result.included[side][: len(pool)]) for side, pool in enumerate(pools)]
         cover = [np.bitwise_or.reduce(pool.bits[c], axis=0) for pool, c in zip(pools, chosen, strict=True)]
         everything = layout.pack(np.ones((1, int(layout.source.max(initial=-1)) + 1), dtype=bool))[0]
-        masks = [cover[0] & ~cover[1], cover[1] & ~cover[0], cover[0] & cover[1], everything & ~(cover[0] | cover[1])]
+        masks = [
+            cover[0] & ~cover[1],
+            cover[1] & ~cover[0],
+            cover[0] & cover[1],
+            everything & ~(cover[0] | cover[1]),
+        ]
         positives, negatives = layout.counts(np.stack(masks))
         counts = np.array(
-            [positives[0], negatives[0], negatives[1], positives[1], positives[2], negatives[2], positives[3], negatives[3]]
+            [
+                positives[0],
+                negatives[0],
+                negatives[1],
+                positives[1],
+                positives[2],
+                negatives[2],
+                positives[3],
+                negatives[3],
+            ]
         )
         longest = hyper.pool_size.shape[1]
         sizes = np.stack([sizes_by_length(pool.length[c], longest) for pool, c in zip(pools, chosen, strict=True)])
@@ -232,7 +246,9 @@ class _RuleSetClassifier(ClassifierMixin, BaseEstimator):
                     f"{self.n_features_in_} features as input."
                 )
             if len(frame) == 0:
-                raise InputError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+                raise InputError(
+                    f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required."
+                )
             if hasattr(self, "feature_names_in_"):
                 frame = frame.set_axis(list(self.feature_names_in_), axis=1)
         select_columns(frame, self.features_used_)
@@ -411,7 +427,7 @@ class SOARClassifier(_RuleSetClassifier):
         self,
         *,
         max_length: int | None = None,
-        min_support: float | int = 0.05,
+        min_support: float | int = 0.03,
         min_class_support: float | int | None = None,
         max_patterns: int = 1000,
         screen: str = "entropy",
@@ -505,7 +521,7 @@ time_budget, progress, positive, random_state
         self,
         *,
         max_length: int | None = None,
-        min_support: float | int = 0.05,
+        min_support: float | int = 0.03,
         min_class_support: float | int | None = None,
         max_patterns: int = 1000,
         screen: str = "entropy",
@@ -565,6 +581,8 @@ def _whole_weights(sample_weight: Any, num_rows: int) -> IntArray:
     check_consistent_length(weights, np.empty(num_rows))
     if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError("sample_weight must hold non-negative numbers.")
+    if not weights.any():
+        raise InputError("sample_weight is zero for every row; no weight is left to learn from.")
     whole: IntArray = weights.astype(np.int64)
     if not np.array_equal(whole, weights):
         raise InputError(

@@ -99,9 +99,7 @@ class Items:
     def select(self, keep: BoolArray) -> Items:
         """Keep some of the literals."""
         chosen = np.flatnonzero(keep)
-        return Items(
-            tuple(self.literals[i] for i in chosen), self.column[chosen], tuple(self.truth[i] for i in chosen)
-        )
+        return Items(tuple(self.literals[i] for i in chosen), self.column[chosen], tuple(self.truth[i] for i in chosen))
 
     def compatible(self) -> BoolArray:
         """Which two literals may share a pattern.

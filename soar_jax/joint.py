@@ -41,7 +41,7 @@ def _correction(y: jax.Array) -> jax.Array:
 
 
 def _rising(x: jax.Array) -> jax.Array:
-    """x (x + 1) ... (x + 7): carries log Gamma(x + 8) back to log Gamma(x)."""
+    """X (x + 1) ... (x + 7): carries log Gamma(x + 8) back to log Gamma(x)."""
     return x * (x + 7.0) * ((x + 1.0) * (x + 6.0)) * ((x + 2.0) * (x + 5.0)) * ((x + 3.0) * (x + 4.0))
 
 
@@ -55,7 +55,13 @@ def log_beta(a: jax.Array, b: jax.Array) -> jax.Array:
     """
     total = a + b
     y_a, y_b, y_total = a + _SHIFT, b + _SHIFT, total + _SHIFT
-    leading = (y_a - 0.5) * jnp.log(y_a / y_total) + (y_b - 0.5) * jnp.log(y_b / y_total)
+    small, y_small, y_large = jnp.minimum(a, b), jnp.minimum(y_a, y_b), jnp.maximum(y_a, y_b)
+    # log(y_large / y_total) = log(1 - small / y_total), by Kahan's formula: near 1 a plain ratio has
+    # lost the digits that y_large then magnifies
+    part = small / y_total
+    rest = 1.0 - part
+    log_rest = jnp.where(rest == 1.0, -part, jnp.log(rest) * part / jnp.where(rest == 1.0, 1.0, 1.0 - rest))
+    leading = (y_small - 0.5) * jnp.log(y_small / y_total) + (y_large - 0.5) * log_rest
     # the exponents of y_total: (y_a - 1/2) + (y_b - 1/2) - (y_total - 1/2) = 15/2
     leading = leading + 7.5 * jnp.log(y_total) - _SHIFT + _HALF_LOG_TWO_PI
     correction = _correction(y_a) + _correction(y_b) - _correction(y_total)
@@ -82,7 +88,8 @@ def log_likelihood(counts: jax.Array, alpha: jax.Array, beta: jax.Array, constan
     """
     positives, negatives = split_counts(counts)
     # C- and passive speak for the negative label (eq. 3)
-    speaks_positive = jnp.array([True, False, True, False])
+    speaks_positive = jnp.broadcast_to(jnp.array([True, False, True, False]), counts.shape)
+    alpha, beta = jnp.broadcast_to(alpha, counts.shape), jnp.broadcast_to(beta, counts.shape)
     expected = jnp.where(speaks_positive, positives, negatives)
     unexpected = jnp.where(speaks_positive, negatives, positives)
     return log_beta(expected + alpha, unexpected + beta).sum(axis=-1) - constant

@@ -77,7 +77,8 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
 
 def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
     """Packed class counts of a packed set of rows."""
-    return (jax.lax.population_count(words) << problem.shift).sum(axis=-1).astype(jnp.int64)
+    shift = jnp.broadcast_to(problem.shift, words.shape)
+    return (jax.lax.population_count(words) << shift).sum(axis=-1).astype(jnp.int64)
 
 
 def flip(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array) -> Pair:
@@ -117,7 +118,7 @@ def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
     def add_word(total: jax.Array, word: jax.Array) -> tuple[jax.Array, None]:
         start = (side, word, jnp.zeros((), jnp.int32))
         row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_patterns))[0]
-        popcount = jax.lax.population_count(row & masks[:, word][:, None])
+        popcount = jax.lax.population_count(row & masks[:, word, None])
         return total + (popcount << problem.shift[word]), None
 
     words = jnp.arange(problem.bits.shape[1], dtype=jnp.int32)
@@ -140,7 +141,7 @@ def score_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.A
     free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
     sign = jnp.where(is_removal, -1, 1)
     gain = jnp.array([_GAIN_FREE, _GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
-    counts = pair.counts + free[:, None] * gain[0] + shared[:, None] * gain[1]
+    counts = pair.counts[None] + free[:, None] * gain[:1] + shared[:, None] * gain[1:]
     likelihood = log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
     sizes = pair.sizes.at[side].add(sign.astype(jnp.int32))
     by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
@@ -158,7 +159,7 @@ def pair_from(problem: Problem, included: BoolArray) -> Pair:
     for side in (0, 1):
         members = np.flatnonzero(included[side])
         np.add.at(sizes[side], np.asarray(problem.length)[side, members], 1)
-        for carry in np.asarray(problem.bits[side][:, members]).T:
+        for carry in np.asarray(problem.bits)[side][:, members].T:
             for plane in planes[side]:
                 plane[:], carry = plane ^ carry, plane & carry  # noqa: PLW2901
     positive, negative = (np.bitwise_or.reduce(planes[side], axis=0) for side in (0, 1))

@@ -20,6 +20,7 @@ from .coverage import BitLayout
 LOGGER = logging.getLogger(__name__)
 MAX_WORK = 6_000_000_000
 """Words the packed miner may AND in one level (about ten seconds)."""
+MAX_CANDIDATES = 40_000_000
 MAX_KEPT_BYTES = 2_000_000_000
 MAX_FREQUENT = 5_000_000
 _CHUNK_WORDS = 1 << 17
@@ -39,9 +40,7 @@ class Threshold(NamedTuple):
 
     def reached(self, positives: IntArray, negatives: IntArray) -> BoolArray:
         """Which patterns are frequent enough."""
-        return (
-            (positives + negatives >= self.total) | (positives >= self.positives) | (negatives >= self.negatives)
-        )
+        return (positives + negatives >= self.total) | (positives >= self.positives) | (negatives >= self.negatives)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Explosion(InputError):
 
 
 def _check_level(level: int, candidates: int, num_words: int) -> None:
-    if candidates * num_words > MAX_WORK:
+    if candidates * num_words > MAX_WORK or candidates > MAX_CANDIDATES:
         raise Explosion(
             f"Patterns of length {level} have about {candidates:,} candidates on this table, more than mining "
             f"can count here. Set max_length={level - 1}, raise min_support and min_class_support, or use fewer "
@@ -85,10 +84,9 @@ def _check_level(level: int, candidates: int, num_words: int) -> None:
 
 
 def _extend(
-    parents: WordArray, pairs: tuple[IntArray, IntArray], item_bits: WordArray, layout: BitLayout, threshold: Threshold
+    parents: WordArray, parent: IntArray, item: IntArray, item_bits: WordArray, layout: BitLayout, threshold: Threshold
 ) -> tuple[BoolArray, IntArray, IntArray]:
     """Count every (parent, literal) pair in chunks that fit the cache."""
-    parent, item = pairs
     positives, negatives = np.empty(len(parent), np.int64), np.empty(len(parent), np.int64)
     step = max(1, _CHUNK_WORDS // max(1, layout.num_words))
     for start in range(0, len(parent), step):
@@ -136,9 +134,9 @@ def mine_packed(
     for level in range(2, max_length + 1):
         try:
             _check_level(level, int(allowed.sum()), layout.num_words)
-            pairs = np.nonzero(allowed)
-            is_frequent, positives, negatives = _extend(bits, pairs, item_bits, layout, threshold)
-            parent, item = pairs[0][is_frequent], pairs[1][is_frequent]
+            parent, item = (index.astype(np.int64) for index in np.nonzero(allowed))
+            is_frequent, positives, negatives = _extend(bits, parent, item, item_bits, layout, threshold)
+            parent, item = parent[is_frequent], item[is_frequent]
             num_found += len(parent)
             if num_found > MAX_FREQUENT or (
                 level < max_length and len(parent) * (layout.num_words * 8 + num_items) > MAX_KEPT_BYTES

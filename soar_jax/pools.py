@@ -138,7 +138,13 @@ def build_pool(
         excess = patterns.positives * layout.num_rows - layout.num_positives * covered
         eligible &= (excess > 0) if side == 0 else (excess < 0)
     # rounding keeps patterns with equal counts together whatever the last bit of their score
-    keys = (*patterns.items.T[::-1], patterns.length, patterns.negatives, patterns.positives, np.round(score, 12))
+    keys = (
+        *patterns.items.T[::-1],
+        patterns.length,
+        patterns.negatives,
+        patterns.positives,
+        np.round(score, 12),
+    )
     order = np.lexsort(keys)
     order = order[eligible[order]]
     if not len(order):

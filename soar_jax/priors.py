@@ -134,7 +134,11 @@ class ExpectedRules:
 
     def __post_init__(self) -> None:
         """Check the three numbers."""
-        for name, value, minimum in (("rules", self.rules, 0), ("length", self.length, 1), ("worth", self.worth, 0)):
+        for name, value, minimum in (
+            ("rules", self.rules, 0),
+            ("length", self.length, 1),
+            ("worth", self.worth, 0),
+        ):
             if not (math.isfinite(value) and value > minimum):
                 raise InputError(f"ExpectedRules.{name} must be above {minimum}, got {value!r}.")
 
@@ -174,11 +178,11 @@ class Hyperparameters(NamedTuple):
     pool_size: IntArray
 
     def expected_rules(self) -> FloatArray:
-        """Expected number of rules of each side before seeing the labels."""
+        """Return the number of rules of each side expected before seeing the labels."""
         return (self.pool_size * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
 
     def expected_length(self) -> FloatArray:
-        """Expected number of literals of a rule of each side before seeing the labels."""
+        """Return the number of literals of a rule of each side expected before seeing the labels."""
         expected = self.pool_size * self.rule_alpha / (self.rule_alpha + self.rule_beta)
         lengths = np.arange(1, self.pool_size.shape[1] + 1)
         return (expected * lengths).sum(axis=1) / np.maximum(expected.sum(axis=1), 1e-300)
@@ -186,7 +190,12 @@ class Hyperparameters(NamedTuple):
     def as_dict(self) -> dict[str, object]:
         """Plain numbers under readable names, as `priors_` shows them."""
         states = {
-            state: {"alpha": float(a), "beta": float(b), "mean": float(a / (a + b)), "worth_rows": float(a + b)}
+            state: {
+                "alpha": float(a),
+                "beta": float(b),
+                "mean": float(a / (a + b)),
+                "worth_rows": float(a + b),
+            }
             for state, a, b in zip(STATES, self.alpha, self.beta, strict=True)
         }
         rules = {

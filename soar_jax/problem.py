@@ -19,6 +19,7 @@ NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
 """Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
 _MIN_LENGTHS = 8
+_MIN_PATTERNS = 64
 
 # Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal.py.
 # moves: add to R+, add to R-, remove from R+, remove from R-.
@@ -87,7 +88,7 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     single : bool
         One-class method: rows outside the positive rule set count as predicted negative.
     """
-    num_patterns = round_up_to_bucket(max(len(pool) for pool in pools))
+    num_patterns = round_up_to_bucket(max(len(pool) for pool in pools), _MIN_PATTERNS)
     num_words = round_up_to_bucket(layout.num_words)
     bits = np.zeros((2, num_words, num_patterns), dtype=np.uint64)
     length = np.zeros((2, num_patterns), dtype=np.int32)

@@ -167,7 +167,7 @@ def category_column(series: pd.Series, y: BoolArray, weights: IntArray, keep: An
 
     ``keep(positives, negatives)`` says which levels are frequent enough to matter.
     """
-    codes, uniques = _factorize(series)
+    _, uniques = _factorize(series)
     representative: dict[str, Plain] = {}
     for value in uniques:
         representative.setdefault(level_text(value), plain_value(value))
@@ -191,8 +191,8 @@ def describe_column(
     values = numeric_values(series, kind)
     present = np.isfinite(values) & (weights > 0)
     distinct, inverse = np.unique(values[present], return_inverse=True)
-    positives = np.bincount(inverse, (weights * y)[present], len(distinct))
-    negatives = np.bincount(inverse, (weights * ~y)[present], len(distinct))
+    positives = np.bincount(inverse, (weights * y)[present], len(distinct)).astype(np.float64)
+    negatives = np.bincount(inverse, (weights * ~y)[present], len(distinct)).astype(np.float64)
     cuts = cut_points(distinct, positives, negatives, max_bins=max_bins, method=method, is_time=kind == DATETIME)
     return Column(str(series.name), kind, cuts=tuple(cuts))
 

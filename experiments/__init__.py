@@ -1,0 +1,1 @@
+"""Studies and results; every figure comes from a run of these scripts."""

@@ -1,0 +1,7 @@
+"""Let ``python -m soar_jax`` be the ``soar`` command."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

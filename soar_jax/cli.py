@@ -1,0 +1,263 @@
+"""The command line: ``soar fit`` and ``soar predict``.
+
+Exit codes: 0 done, 2 wrong use or bad input, 1 anything unforeseen, 130 interrupted before a result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import __version__
+from ._base import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATASETS = ("car", "adult", "synthetic")
+_PARQUET = (".parquet", ".pq")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Describe the commands; imports nothing heavy, so that ``--help`` answers at once."""
+    parser = argparse.ArgumentParser(
+        prog="soar", description="Learn two sets of if-then rules, one for each class, and predict with them."
+    )
+    parser.add_argument("--version", action="version", version=f"soar-jax {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    fit = commands.add_parser("fit", help="learn rule sets from a table and save them as JSON")
+    fit.add_argument("table", nargs="?", metavar="TABLE", help="CSV or Parquet file")
+    fit.add_argument("--dataset", choices=DATASETS, help="use embedded data instead of a file")
+    fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    fit.add_argument("--positive", metavar="LABEL", help="the label that counts as positive")
+    fit.add_argument("--out", metavar="MODEL.json", default="model.json", help="where to save (default: %(default)s)")
+    fit.add_argument("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
+    fit.add_argument("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
+    fit.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing (repeatable)")
+    fit.add_argument(
+        "--holdout",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="keep this share of the rows out of training and report on them",
+    )
+    fit.add_argument("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
+    fit.add_argument("--min-support", type=_number, metavar="S", help="share (0.05) or number (50) of rows")
+    fit.add_argument("--max-patterns", type=int, metavar="N", help="candidates a side")
+    fit.add_argument("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
+    fit.add_argument("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
+    fit.add_argument("--restarts", type=int, metavar="N", help="annealing runs side by side")
+    fit.add_argument("--iterations", type=int, metavar="N", help="annealing steps of each run")
+    fit.add_argument("--time-budget", type=float, metavar="SECONDS", help="keep the best found by then")
+    fit.add_argument("--seed", type=int, default=0, help="same seed, same rules (default: %(default)s)")
+    fit.add_argument("--quiet", action="store_true", help="no progress bar")
+    fit.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    fit.set_defaults(run=_fit)
+
+    predict = commands.add_parser("predict", help="apply a saved model to a table")
+    predict.add_argument("model", metavar="MODEL.json")
+    predict.add_argument("table", metavar="TABLE", help="CSV or Parquet file; only the rules' columns are needed")
+    predict.add_argument("--out", metavar="FILE.csv", help="write here instead of to standard output")
+    predict.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing")
+    predict.add_argument("--json", action="store_true", help="one JSON object a row instead of CSV")
+    predict.set_defaults(run=_predict)
+    return parser
+
+
+def _number(text: str) -> float | int:
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+def _read_table(path: str, missing: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"There is no file {path}.")
+    if file.suffix.lower() in _PARQUET:
+        try:
+            table = pd.read_parquet(file)
+        except ImportError:
+            raise InputError("Reading Parquet needs pyarrow: pip install 'soar-jax[parquet]'.") from None
+        return table.replace(missing, None) if missing else table
+    try:
+        return pd.read_csv(file, na_values=missing)
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as CSV: {error}") from None
+
+
+def _training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
+    if (args.table is None) == (args.dataset is None):
+        raise InputError("Give either a TABLE or --dataset, not both and not neither.")
+    if args.dataset is not None:
+        from . import datasets
+
+        X, y = getattr(datasets, f"load_{args.dataset}")()
+        return X.drop(columns=_present(args.drop, list(X.columns))), y
+    table = _read_table(args.table, args.na)
+    if args.target is None:
+        raise InputError(f"Say which column to predict with --target; the table has {', '.join(map(str, table))}.")
+    _present([args.target], list(table.columns))
+    y = table[args.target]
+    if y.isna().any():
+        raise InputError(
+            f"The target column {args.target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
+        )
+    return table.drop(columns=[args.target, *_present(args.drop, list(table.columns))]), y
+
+
+def _present(names: list[str], columns: list[str]) -> list[str]:
+    import difflib
+
+    for name in names:
+        if name not in columns:
+            near = difflib.get_close_matches(name, columns, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(map(str, columns))}."
+            raise InputError(f"The table has no column {name!r}.{hint}")
+    return names
+
+
+def _make_model(args: argparse.Namespace) -> Any:
+    from .estimators import DEFAULT_CONSENSUS, BOAClassifier, SOARClassifier
+    from .priors import Opinion
+
+    given = {
+        "max_length": args.max_length,
+        "min_support": args.min_support,
+        "max_patterns": args.max_patterns,
+        "n_restarts": args.restarts,
+        "n_iter": args.iterations,
+        "time_budget": args.time_budget,
+        "positive": args.positive,
+        "random_state": args.seed,
+        "progress": not args.quiet and sys.stderr.isatty(),
+    }
+    if args.precision is not None or args.worth is not None:
+        given["consensus"] = Opinion(
+            DEFAULT_CONSENSUS.rate if args.precision is None else args.precision,
+            share=DEFAULT_CONSENSUS.share if args.worth is None else args.worth,
+        )
+    kind = SOARClassifier if args.method == "soar" else BOAClassifier
+    return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def _fit(args: argparse.Namespace) -> int:
+    if not 0 <= args.holdout < 1:
+        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+    out = Path(args.out)
+    if not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
+    X, y = _training_table(args)
+    model = _make_model(args)
+    held_X, held_y = None, None
+    if args.holdout:
+        from sklearn.model_selection import train_test_split
+
+        try:
+            X, held_X, y, held_y = train_test_split(X, y, test_size=args.holdout, random_state=args.seed)
+        except ValueError as error:
+            raise InputError(f"The table cannot be split: {error}") from None
+    model.fit(X, y)
+    model.save(out)
+    summary = _summary(model, X, y, held_X, held_y)
+    if args.json:
+        print(json.dumps({**summary, "model_file": str(out)}, ensure_ascii=False))
+    else:
+        _print_summary(model, summary, out)
+    return 0
+
+
+def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, Any]:
+    import numpy as np
+
+    def report(table: Any, labels: Any) -> dict[str, Any]:
+        cases = {name: int(count) for name, count in model.taxonomy(table, labels).items()}
+        rows = len(labels)
+        ambiguous = sum(cases[name] for name in ("AAP", "AAN", "PAP", "PAN"))
+        return {
+            "rows": rows,
+            "taxonomy": cases,
+            "misclassified": (cases["CFP"] + cases["CFN"]) / rows,
+            "ambiguous": ambiguous / rows,
+            "error_of_predict": float(np.mean(model.predict(table) != np.asarray(labels))),
+        }
+
+    return {
+        "classes": [str(c) for c in model.classes_],
+        "positive_class": str(model._label(0)),
+        "positive_rules": [str(rule) for rule in model.positive_rules_],
+        "negative_rules": [str(rule) for rule in model.negative_rules_],
+        "score": model.score_,
+        "is_local_optimum": model.is_local_optimum_,
+        "training": report(X, y),
+        "holdout": None if held_X is None else report(held_X, held_y),
+    }
+
+
+def _print_summary(model: Any, summary: dict[str, Any], out: Path) -> None:
+    certificate = (
+        "no added, removed or exchanged rule improves it" if summary["is_local_optimum"] else "search cut short"
+    )
+    print(model.describe())
+    print(f"\nscore {summary['score']:.3f} ({certificate})")
+    for name, title in (("training", "training rows"), ("holdout", "rows held out")):
+        part = summary[name]
+        if part is None:
+            continue
+        print(f"\n{part['rows']:,} {title}: taxonomy")
+        print("  " + "  ".join(f"{case} {count}" for case, count in part["taxonomy"].items()))
+        print(
+            f"  misclassified {part['misclassified']:.4f}, ambiguous {part['ambiguous']:.4f}, "
+            f"error when every row gets a label {part['error_of_predict']:.4f}"
+        )
+    print(f"\nmodel saved to {out}")
+
+
+def _predict(args: argparse.Namespace) -> int:
+    import pandas as pd
+
+    from .model_file import load_model, write_text_atomically
+
+    if not Path(args.model).is_file():
+        raise InputError(f"There is no model file {args.model}.")
+    model = load_model(args.model)
+    table = _read_table(args.table, args.na)
+    result = pd.DataFrame(
+        {
+            "prediction": model.predict(table),
+            "probability": model.predict_proba(table)[:, model._positive_index],
+            "state": model.predict_state(table),
+        }
+    )
+    if args.json:
+        text = result.to_json(orient="records", lines=True, force_ascii=False)
+        text = text if text.endswith("\n") else text + "\n"
+    else:
+        text = result.to_csv(index=False)
+    if args.out:
+        write_text_atomically(args.out, text)
+        print(f"{len(result):,} predictions written to {args.out}", file=sys.stderr)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; errors a user can mend print one line and give exit code 2."""
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except (InputError, OSError) as error:
+        print(f"soar: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("soar: interrupted, nothing saved", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

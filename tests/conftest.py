@@ -1,0 +1,130 @@
+"""Shared oracles: brute force that knows nothing of packed words, pools or JAX."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betaln
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def shared_data():
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the folder shared/data is not beside the checkout")
+    return SHARED_DATA
+
+
+def holds(frame, literal):
+    """Truth of one plain literal on raw values, written for tests only."""
+    column, op, value = literal
+    values = frame[column]
+    if op == "missing":
+        return values.isna().to_numpy()
+    if op == "<=":
+        return (values <= value).to_numpy(dtype=bool)
+    if op == ">":
+        return (values > value).to_numpy(dtype=bool)
+    same = (values == value).to_numpy(dtype=bool, na_value=False)
+    return same if op == "==" else ~same & values.notna().to_numpy()
+
+
+def coverage(frame, patterns):
+    """(num_patterns, num_rows) truth of conjunctions of plain literals."""
+    out = [np.logical_and.reduce([holds(frame, lit) for lit in literals]) for literals in patterns]
+    return np.array(out, dtype=bool).reshape(len(out), len(frame))
+
+
+def log_joint_of_cover(positive, negative, y, weights, sizes, pool_sizes, priors):
+    """Log joint by scipy from boolean covers; priors is an estimator's ``priors_``."""
+    y = np.asarray(y, dtype=bool)
+    total = 0.0
+    masks = {
+        "positive": (positive & ~negative, True),
+        "negative": (negative & ~positive, False),
+        "active": (positive & negative, True),
+        "passive": (~positive & ~negative, False),
+    }
+    for state, (mask, speaks_positive) in masks.items():
+        a, b = priors["states"][state]["alpha"], priors["states"][state]["beta"]
+        hits = weights[mask & (y == speaks_positive)].sum()
+        misses = weights[mask & (y != speaks_positive)].sum()
+        total += betaln(hits + a, misses + b) - betaln(a, b)
+    for side, name in enumerate(("positive", "negative")):
+        rule = priors["rules"][name]
+        for length, (n, pool) in enumerate(zip(sizes[side], pool_sizes[side], strict=True)):
+            a, b = rule["alpha"][length], rule["beta"][length]
+            total += betaln(n + a, pool - n + b) - betaln(a, b)
+    return float(total)
+
+
+class Oracle:
+    """The posterior of a fitted estimator, recomputed from its public tables and the raw rows."""
+
+    def __init__(self, model, X, y, weights=None):
+        self.frame = X.reset_index(drop=True)
+        self.y = np.asarray(y) == model._label(0)
+        self.weights = np.ones(len(X), dtype=np.int64) if weights is None else np.asarray(weights)
+        self.priors = model.priors_
+        pools = model.pools_
+        self.pools = [pools[pools["side"] == side].reset_index(drop=True) for side in ("positive", "negative")]
+        self.cover = [coverage(self.frame, pool["literals"]) for pool in self.pools]
+        self.lengths = [pool["length"].to_numpy() for pool in self.pools]
+        self.longest = len(self.priors["rules"]["positive"]["alpha"])
+        self.pool_sizes = [np.bincount(n, minlength=self.longest + 1)[1:] for n in self.lengths]
+        rules = model.rules_
+        self.fitted = [
+            np.isin(
+                np.array([str(r) for r in pool["literals"]], dtype=object),
+                [str(r) for r in rules.loc[rules["side"] == side, "literals"]],
+            )
+            for pool, side in zip(self.pools, ("positive", "negative"), strict=True)
+        ]
+
+    def log_joint(self, included):
+        covers, sizes = [], []
+        for side in (0, 1):
+            members = np.flatnonzero(included[side])
+            covers.append(self.cover[side][members].any(axis=0))
+            sizes.append(np.bincount(self.lengths[side][members], minlength=self.longest + 1)[1:])
+        return log_joint_of_cover(*covers, self.y, self.weights, sizes, self.pool_sizes, self.priors)
+
+    def neighbours(self):
+        """Every pair one addition, removal or exchange away from the fitted one."""
+        for side in (0, 1):
+            inside = np.flatnonzero(self.fitted[side])
+            for i in range(len(self.fitted[side])):
+                changed = [z.copy() for z in self.fitted]
+                changed[side][i] ^= True
+                yield changed
+                if not self.fitted[side][i]:
+                    for out in inside:
+                        swapped = [z.copy() for z in changed]
+                        swapped[side][out] = False
+                        yield swapped
+
+
+@pytest.fixture
+def oracle():
+    return Oracle
+
+
+def random_table(seed, num_rows=120, num_columns=4):
+    """A small table with text, numbers and missing values, and labels that depend on it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {f"c{i}": rng.choice(["a", "b", "c"][: 2 + i % 2], num_rows).astype(object) for i in range(num_columns - 1)}
+    )
+    frame["n"] = np.round(rng.normal(size=num_rows), 2)
+    signal = (frame["c0"] == "a").to_numpy() * 1.5 + frame["n"].to_numpy() - 0.5
+    y = rng.random(num_rows) < 1 / (1 + np.exp(-2 * signal))
+    frame.loc[rng.random(num_rows) < 0.1, "c1"] = None
+    frame.loc[rng.random(num_rows) < 0.1, "n"] = np.nan
+    return frame, y
+
+
+@pytest.fixture
+def make_table():
+    return random_table

@@ -1,0 +1,96 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from soar_jax.cli import main
+
+QUICK = ["--iterations", "100", "--restarts", "2", "--max-patterns", "60"]
+
+
+@pytest.fixture
+def table(make_table, tmp_path):
+    X, y = make_table(0)
+    path = tmp_path / "table.csv"
+    X.assign(outcome=np.where(y, "sick", "well")).to_csv(path, index=False)
+    return path
+
+
+def test_fit_then_predict(table, tmp_path, capsys):
+    model = tmp_path / "m.json"
+    assert main(["fit", str(table), "--target", "outcome", "--positive", "sick", "--out", str(model), *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert "then sick" in shown and "then well" in shown and "CTP" in shown and str(model) in shown
+    assert main(["predict", str(model), str(table)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "prediction,probability,state" and len(lines) == 121
+
+
+def test_json_output_is_one_object(table, tmp_path, capsys):
+    args = [
+        "fit",
+        str(table),
+        "--target",
+        "outcome",
+        "--out",
+        str(tmp_path / "m.json"),
+        "--json",
+        "--holdout",
+        "0.3",
+    ]
+    assert main([*args, *QUICK]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["holdout"]["rows"] == 36 and summary["training"]["rows"] == 84
+    assert sum(summary["holdout"]["taxonomy"].values()) == 36
+    assert main(["predict", str(tmp_path / "m.json"), str(table), "--json", "--out", str(tmp_path / "p.jsonl")]) == 0
+    assert set(json.loads((tmp_path / "p.jsonl").read_text().splitlines()[0])) == {
+        "prediction",
+        "probability",
+        "state",
+    }
+
+
+def test_parquet_and_embedded_data(table, tmp_path, capsys):
+    parquet = tmp_path / "t.parquet"
+    pd.read_csv(table).to_parquet(parquet)
+    out = ["--out", str(tmp_path / "m.json")]
+    assert main(["fit", str(parquet), "--target", "outcome", *out, *QUICK]) == 0
+    assert main(["fit", "--dataset", "synthetic", "--method", "boa", *out, *QUICK]) == 0
+    assert "x1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["fit", "nowhere.csv", "--target", "a"], "no file nowhere.csv"),
+        (["fit"], "either a TABLE or --dataset"),
+        (["fit", "{table}"], "--target"),
+        (["fit", "{table}", "--target", "outcom"], "Did you mean 'outcome'"),
+        (["fit", "{table}", "--target", "c1"], "missing in"),
+        (["fit", "{table}", "--target", "outcome", "--drop", "zz"], "no column 'zz'"),
+        (["fit", "{table}", "--target", "outcome", "--positive", "dead"], "'dead' is not one of"),
+        (["fit", "{table}", "--target", "outcome", "--min-support", "5.0"], "min_support"),
+        (["fit", "{table}", "--target", "outcome", "--out", "no/such/folder/m.json"], "no folder"),
+        (["fit", "{table}", "--target", "outcome", "--holdout", "1.5"], "--holdout"),
+        (["predict", "nowhere.json", "{table}"], "no model file"),
+        (["predict", "{table}", "{table}"], "not a soar-jax model"),
+    ],
+)
+def test_mistakes_give_one_line_and_exit_code_2(args, message, table, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([a.format(table=table) for a in args]) == 2
+    error = capsys.readouterr().err
+    assert message in error and len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom soar_jax.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "assert not {'jax', 'pandas', 'sklearn', 'arviz'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

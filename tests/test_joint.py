@@ -1,0 +1,85 @@
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import betaln
+
+from soar_jax._base import in_float64
+from soar_jax.joint import host_log_joint, log_beta, log_likelihood, log_prior, prior_table
+from soar_jax.priors import Hyperparameters
+
+from .problems import pack_counts
+
+
+@in_float64
+def device_log_beta(a, b):
+    return np.asarray(jax.jit(log_beta)(jnp.asarray(a), jnp.asarray(b)))
+
+
+def test_log_beta_agrees_with_high_precision_from_tiny_to_ten_million():
+    rng = np.random.default_rng(0)
+    a, b = 10 ** rng.uniform(-3, 7, (2, 400))
+    with mpmath.workdps(40):
+        exact = np.array([float(mpmath.log(mpmath.beta(x, y))) for x, y in zip(a, b, strict=True)])
+    error = np.abs(device_log_beta(a, b) - exact) / np.maximum(1, np.abs(exact))
+    assert error.max() < 1e-12
+
+
+@in_float64
+def device_log_joint(counts, sizes, hyper):
+    packed = jnp.asarray(pack_counts(*counts))
+    constant = jnp.asarray(betaln(hyper.alpha, hyper.beta).sum())
+    likelihood = log_likelihood(packed, jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta), constant)
+    return float(likelihood + log_prior(jnp.asarray(sizes, jnp.int32), jnp.asarray(prior_table(hyper, 63))))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**9), st.sampled_from([10, 10**3, 10**5, 10**7]))
+def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
+    rng = np.random.default_rng(seed)
+    share = rng.dirichlet(np.full(8, 0.5))
+    positives, negatives = np.floor(share * num_rows).astype(np.int64).reshape(2, 4)
+    pool = rng.integers(0, 900, (2, 4))
+    sizes = np.minimum(rng.integers(0, 20, (2, 4)), pool)
+    hyper = Hyperparameters(
+        *(10 ** rng.uniform(-2, np.log10(num_rows), (2, 4))), *(10 ** rng.uniform(-1, 3, (2, 2, 4))), pool
+    )
+    p, n = positives, negatives
+    taxonomy = np.array([p[0], n[0], n[1], p[1], p[2], n[2], p[3], n[3]])
+    expected = host_log_joint(taxonomy, sizes, hyper)
+    assert device_log_joint((p, n), sizes, hyper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_passive_negatives_go_with_alpha():
+    """Eq. (5) prints the last factor with alpha and beta exchanged; eq. (3) decides."""
+    hyper = Hyperparameters(
+        np.array([1.0, 1, 1, 30]),
+        np.array([1.0, 1, 1, 2]),
+        np.ones((2, 1)),
+        np.ones((2, 1)),
+        np.zeros((2, 1), int),
+    )
+    many_negatives = device_log_joint((np.array([0, 0, 0, 1]), np.array([0, 0, 0, 15])), np.zeros((2, 1)), hyper)
+    assert many_negatives == pytest.approx(betaln(15 + 30, 1 + 2) - betaln(30, 2))
+
+
+def test_impossible_sizes_have_no_prior():
+    hyper = Hyperparameters(*np.ones((2, 4)), *np.ones((2, 2, 2)), np.array([[3, 0], [1, 100]]))
+    table = prior_table(hyper, 63)
+    assert np.isinf(table[0, 0, 4:]).all() and np.isfinite(table[0, 0, :4]).all()
+    assert np.isinf(table[:, :, 64]).all() and np.isfinite(table[1, 1, :64]).all()
+
+
+def test_prior_sums_to_one_over_all_subsets():
+    hyper = Hyperparameters(
+        *np.ones((2, 4)), *np.random.default_rng(0).uniform(0.3, 5, (2, 2, 1)), np.array([[5], [3]])
+    )
+    table = prior_table(hyper, 63)
+    from scipy.special import comb
+
+    for side, size in enumerate((5, 3)):
+        n = np.arange(size + 1)
+        assert (comb(size, n) * np.exp(table[side, 0, : size + 1])).sum() == pytest.approx(1)

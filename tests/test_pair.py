@@ -1,0 +1,72 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from soar_jax._base import in_float64
+from soar_jax.pair import empty_pair, flip, log_joint, pair_from, score_flips
+from soar_jax.problem import MAX_RULES
+
+from .problems import enumerate_log_joints, random_problem
+
+flip_jit, score_jit, joint_jit = jax.jit(flip), jax.jit(score_flips), jax.jit(log_joint)
+
+
+def value_of(z, covers, weights, pools, hyper):
+    table, _ = enumerate_log_joints(covers, weights, pools, hyper)
+    index = [int((z[s] * 2 ** np.arange(len(z[s]))).sum()) for s in (0, 1)]
+    return table[index[0], index[1]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@in_float64
+def test_incremental_counts_match_recount_over_random_flips(seed):
+    problem, pools, covers, weights, hyper = random_problem(seed, max_weight=1 + 5 * (seed % 3))
+    rng = np.random.default_rng(seed)
+    pair = empty_pair(problem)
+    z = [np.zeros(len(c), bool) for c in covers]
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        for _ in range(40):
+            side = int(rng.integers(2))
+            index = int(rng.integers(len(covers[side])))
+            pair = flip_jit(problem, pair, jnp.int32(side), jnp.int32(index))
+            z[side][index] ^= True
+            again = pair_from(problem, np.asarray(pair.included))
+            for new, old in zip(pair, again, strict=True):
+                assert np.array_equal(new, old)
+        assert float(joint_jit(problem, pair)) == pytest.approx(value_of(z, covers, weights, pools, hyper), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@in_float64
+def test_all_neighbours_pass_equals_one_flip_at_a_time(seed):
+    problem, *_ = random_problem(seed, max_weight=9)
+    rng = np.random.default_rng(seed)
+    pair = empty_pair(problem)
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        score_jit(problem, pair, jnp.int32(0), jnp.array(True))
+    for _ in range(4):
+        pair = flip_jit(problem, pair, jnp.int32(rng.integers(2)), jnp.int32(rng.integers(5)))
+    for side in (0, 1):
+        included = np.asarray(pair.included[side])
+        for is_removal in (False, True):
+            scores = np.asarray(score_jit(problem, pair, jnp.int32(side), jnp.array(is_removal)))
+            real = np.asarray(problem.length[side]) > 0
+            assert np.array_equal(np.isfinite(scores), real & (included == is_removal))
+            for index in np.flatnonzero(np.isfinite(scores)):
+                neighbour = flip_jit(problem, pair, jnp.int32(side), jnp.int32(index))
+                assert scores[index] == pytest.approx(float(joint_jit(problem, neighbour)), rel=1e-12)
+
+
+@in_float64
+def test_sixty_three_rules_over_one_row_do_not_overflow():
+    problem, *_ = random_problem(0, num_patterns=(70, 3), num_rows=30)
+    problem = problem._replace(bits=problem.bits.at[0, 0, :70].set(jnp.uint64(1)))
+    pair = empty_pair(problem)
+    for index in range(MAX_RULES):
+        pair = flip_jit(problem, pair, jnp.int32(0), jnp.int32(index))
+    assert not np.isfinite(score_jit(problem, pair, jnp.int32(0), jnp.array(False))).any()
+    for index in range(MAX_RULES):
+        pair = flip_jit(problem, pair, jnp.int32(0), jnp.int32(index))
+    for new, old in zip(pair, empty_pair(problem), strict=True):
+        assert np.array_equal(new, old)

@@ -1,0 +1,11 @@
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from soar_jax import BOAClassifier, SOARClassifier
+
+QUICK = dict(n_iter=50, n_restarts=1, max_patterns=40)
+
+
+# No check is expected to fail.
+@parametrize_with_checks([SOARClassifier(**QUICK), BOAClassifier(**QUICK)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
