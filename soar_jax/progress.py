@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .anneal import Progress
+from .descent import Progress
 
 
 class ProgressBar:

@@ -230,9 +230,17 @@ def test_a_stronger_consensus_opinion_abstains_more():
 
 def test_time_budget_keeps_a_usable_model(make_table):
     X, y = make_table(0)
-    with pytest.warns(UserWarning, match="time_budget"):
-        model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
+    model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
+    assert len(model.history_) < 2 * 10**6
     assert len(model.predict(X)) == len(X)
+
+
+def test_cut_short_search_without_a_certificate_warns(make_table, monkeypatch):
+    monkeypatch.setattr(anneal, "better", lambda old, new: old)  # the descent that would certify
+    X, y = make_table(0)
+    with pytest.warns(UserWarning, match="give it more time_budget"):
+        model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
+    assert not model.is_local_optimum_
 
 
 def test_progress_bar_shows_score_and_sizes(make_table, capsys):
