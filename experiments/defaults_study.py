@@ -95,11 +95,12 @@ def markdown(table: pd.DataFrame, command: str, seeds: tuple[int, ...]) -> str:
     table = table.assign(gap=table["error"] - table["forest_error"], ambiguous=table["active"] + table["passive"])
     names = [name for name in MAIN if name in set(table["table"])]
     default = table[table["setting"] == "default"].set_index("table")
-    head = f"`{command}`, 70/30 stratified splits, seeds {list(seeds)}, soar-jax {version('soar-jax')}, jax {version('jax')}, "
+    versions = ", ".join(f"{name} {version(name)}" for name in ("soar-jax", "jax", "scikit-learn"))
+    head = f"`{command}`, 70/30 stratified splits, seeds {list(seeds)}, {versions}."
     lines = [
         "# Choosing the defaults",
         "",
-        head + f"scikit-learn {version('scikit-learn')}.",
+        head,
         "",
         "## Defaults, table by table",
         "",
@@ -112,8 +113,14 @@ def markdown(table: pd.DataFrame, command: str, seeds: tuple[int, ...]) -> str:
             f"{r['active']:.3f} | {r['passive']:.3f} | {r['positive_rules']:.1f} | {r['negative_rules']:.1f} | "
             f"{r['median_length']:.1f} |"
         )
-    lines += ["", f"Mean gap over {', '.join(names)}: **{default.loc[names, 'gap'].mean():+.4f}**; "
-              f"over all tables {default['gap'].mean():+.4f}.", "", "## One change at a time, means over tables", ""]  # fmt: skip
+    lines += [
+        "",
+        f"Mean gap over {', '.join(names)}: **{default.loc[names, 'gap'].mean():+.4f}**; "
+        f"over all tables {default['gap'].mean():+.4f}.",
+        "",
+        "## One change at a time, means over tables",
+        "",
+    ]
     lines += [
         "| setting | gap, main tables | gap, all | misclassified | ambiguous | most rules a side |",
         "|---|---|---|---|---|---|",

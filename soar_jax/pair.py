@@ -83,7 +83,11 @@ def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
 
 def flip(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array) -> Pair:
     """Add the pattern when it is out of the set, remove it when it is in."""
-    row = problem.bits[side, :, index]
+    return flip_row(problem, pair, side, index, problem.bits[side, :, index])
+
+
+def flip_row(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array, row: jax.Array) -> Pair:
+    """Flip a pattern whose packed row is at hand."""
     is_removal = pair.included[side, index]
     once, twice = covered_once_or_more(pair, side)
     other, _ = covered_once_or_more(pair, 1 - side)
@@ -133,8 +137,13 @@ def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: ja
     return jnp.where(is_removal, included, ~included & has_room) & (problem.length[side] > 0)
 
 
-def score_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
-    """Log joint of every neighbour by one kind of move: (num_patterns,), -inf where it is impossible."""
+def score_flips(
+    problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array, power: jax.Array | None = None
+) -> jax.Array:
+    """Log joint of every neighbour by one kind of move: (num_patterns,), -inf where it is impossible.
+
+    ``power`` raises the likelihood to a power, for tempered targets.
+    """
     once, twice = covered_once_or_more(pair, side)
     other, _ = covered_once_or_more(pair, 1 - side)
     movable = ~jnp.where(is_removal, twice, once)
@@ -143,6 +152,7 @@ def score_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.A
     gain = jnp.array([_GAIN_FREE, _GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
     counts = pair.counts[None] + free[:, None] * gain[:1] + shared[:, None] * gain[1:]
     likelihood = log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
+    likelihood = likelihood if power is None else power * likelihood
     sizes = pair.sizes.at[side].add(sign.astype(jnp.int32))
     by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
     change = by_length[side, :, 1] - by_length[side, :, 0]
