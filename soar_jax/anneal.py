@@ -278,6 +278,9 @@ def run(
     states = [_init(problem) for _ in range(num_restarts)]
     bests = [Best(float(state.best_log_joint), np.array(state.best_included), False) for state in states]
     infos: list[list[AnnealInfo]] = [[] for _ in states]
+    if not int(problem.num_patterns.sum()):  # no candidates: the empty pair is all there is
+        values = np.array([found.log_joint for found in bests])
+        return AnnealResult(bests[0].included, bests[0].log_joint, True, False, values)
 
     def report(phase: str, done: int, total: int, best: Best) -> None:
         if progress is not None:

@@ -151,7 +151,9 @@ def build_candidates(
         rows = group_rows(frame, columns, y, weights)
         layout = lay_out(rows)
         masks = items.masks(rows)
-        items, masks, item_bits = _keep_telling(items, masks, layout, threshold)
+        items, masks, item_bits = _keep_telling(
+            items, masks, layout, threshold, has_other=any(column.has_other for column in columns)
+        )
     with _timed(seconds, "mining"):
         max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
         if options.miner == "packed":
@@ -180,13 +182,13 @@ def build_candidates(
 
 
 def _keep_telling(
-    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold
+    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold, *, has_other: bool = False
 ) -> tuple[Items, BoolArray, np.ndarray]:
     """Drop literals that are true of every row or of too few."""
     bits = layout.pack(masks)
     positives, negatives = layout.counts(bits)
     telling = positives + negatives < layout.num_rows
-    if not telling.any():
+    if not telling.any() and not has_other:
         raise InputError("No column tells rows apart: every column is constant or missing.")
     frequent = threshold.reached(positives, negatives)
     if not (telling & frequent).any():

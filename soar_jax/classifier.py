@@ -7,6 +7,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from ._base import BoolArray, FloatArray, InputError, IntArray, check_choice, ch
 from .candidates import CandidateOptions, Candidates, build_candidates
 from .priors import STATES, Hyperparameters
 from .rules import Rule, RuleSet
-from .table import as_frame, select_columns
+from .table import as_frame, level_text, require_columns
 from .taxonomy import TAXONOMY, states_of, taxonomy_counts
 
 ROW_CHOICES = ("current", "best")
@@ -99,10 +100,17 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         started = time.perf_counter()
-        self._check_parameters()
-        frame, is_positive, weights = self._validate_training(X, y, sample_weight)
-        candidates = build_candidates(frame, is_positive, weights, self._candidate_options(), single=self._single)
-        self._search(candidates, started)
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            frame, is_positive, weights = self._validate_training(X, y, sample_weight)
+            candidates = build_candidates(frame, is_positive, weights, self._candidate_options(), single=self._single)
+            self._search(candidates, started)
+        except BaseException:
+            # a fit that fails leaves the estimator as it was, not with new labels on old rules
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     # -- parameters ---------------------------------------------------------------------------
@@ -111,11 +119,11 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_whole("n_iter", self.n_iter, 1)
         check_whole("n_restarts", self.n_restarts, 1)
         check_choice("row_choice", self.row_choice, ROW_CHOICES)
-        if not (isinstance(self.temperature, int | float) and self.temperature > 0):
+        if not (isinstance(self.temperature, Real) and 0 < self.temperature < np.inf):
             raise InputError(f"temperature must be a positive number, got {self.temperature!r}.")
-        if not (isinstance(self.random_share, int | float) and 0 <= self.random_share <= 1):
+        if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
             raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
-        if self.time_budget is not None and not self.time_budget > 0:
+        if self.time_budget is not None and not (isinstance(self.time_budget, Real) and self.time_budget > 0):
             raise InputError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
 
     def _candidate_options(self) -> CandidateOptions:
@@ -130,12 +138,11 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _validate_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, BoolArray, IntArray]:
         frame = as_frame(X)
         validate_data(self, X if isinstance(X, pd.DataFrame) else frame.to_numpy(), y, skip_check_array=True)
-        if not isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._column_names = list(frame.columns)
         for axis, what in ((0, "sample(s)"), (1, "feature(s)")):
             if frame.shape[axis] == 0:
                 raise InputError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
-        labels = np.asarray(column_or_1d(y, warn=True))
+        labels = _plain_labels(y)
         check_consistent_length(frame, labels)
         if pd.isna(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             raise InputError("Input y contains NaN or infinity; drop the rows without a label.")
@@ -145,7 +152,7 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.classes_ = np.unique(labels)
         if len(np.unique(labels[used])) < _TWO:
             raise InputError(
-                f"y has only one class, {str(labels[0])!r} (n_samples={len(frame)}); rules need two classes."
+                f"y has only one class, {str(labels[used][0])!r} (n_samples={len(frame)}); rules need two classes."
             )
         if type_of_target(labels) != "binary":
             raise InputError(
@@ -160,7 +167,8 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _find_positive(self) -> int:
         if self.positive is None:
             return 1
-        matches = np.flatnonzero([str(label) == str(self.positive) for label in self.classes_])
+        wanted = level_text(self.positive)  # 1, 1.0, True and "1" name the same label
+        matches = np.flatnonzero([level_text(label) == wanted for label in self.classes_])
         if len(matches) != 1:
             raise InputError(f"positive={self.positive!r} is not one of the labels {self.classes_.tolist()}.")
         return int(matches[0])
@@ -296,9 +304,10 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
                 raise InputError(
                     f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required."
                 )
-            if hasattr(self, "feature_names_in_"):
-                frame = frame.set_axis(list(self.feature_names_in_), axis=1)
-        select_columns(frame, self.features_used_)
+        has_names = isinstance(X, pd.DataFrame) and not isinstance(X.columns, pd.RangeIndex)
+        if not has_names and frame.shape[1] == self.n_features_in_:
+            frame = frame.set_axis(self._column_names, axis=1)  # by position
+        require_columns(frame, self.features_used_, "The rules use")
         return frame
 
     def _states(self, X: Any) -> IntArray:
@@ -380,6 +389,19 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
+def _plain_labels(y: Any) -> np.ndarray:
+    """Labels as an array whose type says what they are."""
+    labels = np.asarray(column_or_1d(y, warn=True))
+    if labels.dtype == object:
+        kinds = {type(label) for label in labels if not pd.isna(label)}
+        if len(kinds) > 1 and str in kinds:
+            raise InputError("y mixes text with other labels; turn all of them into text.")
+        labels = pd.Series(labels).infer_objects().to_numpy()
+    if labels.dtype.kind in "mM":
+        raise InputError("y holds dates; a label must be text, a number or a boolean.")
+    return labels
+
+
 def _whole_weights(sample_weight: Any, num_rows: int) -> IntArray:
     if sample_weight is None:
         return np.ones(num_rows, dtype=np.int64)
@@ -405,6 +427,7 @@ def _rule_table(pools: Any, chosen: list[IntArray], layout: Any, labels: list[An
     for side, (pool, members) in enumerate(zip(pools, chosen, strict=True)):
         support = (pool.positives + pool.negatives)[members]
         order = members[np.argsort(-support, kind="stable")]
+        support = np.sort(support)[::-1]
         bits = pool.bits[order]
         own_rows = (pool.negatives if side else pool.positives)[order]
         unique = []
@@ -419,8 +442,8 @@ def _rule_table(pools: Any, chosen: list[IntArray], layout: Any, labels: list[An
                     "side": [STATES[side]] * len(order),
                     "rule": [str(rule) for rule in rules],
                     "length": np.array([len(rule) for rule in rules], dtype=np.int64),
-                    "support": (pool.positives + pool.negatives)[order],
-                    "precision": own_rows / np.maximum((pool.positives + pool.negatives)[order], 1),
+                    "support": support,
+                    "precision": own_rows / np.maximum(support, 1),
                     "coverage": own_rows / max(totals[side], 1),
                     "unique_coverage": np.array(unique, dtype=np.int64) / max(totals[side], 1),
                     "literals": [rule.literals for rule in rules],

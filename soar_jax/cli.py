@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 DATASETS = ("car", "adult", "synthetic")
 _PARQUET = (".parquet", ".pq")
+_MISSING_WORDS = ("", "NA", "NaN", "nan")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -37,7 +41,13 @@ def build_parser() -> argparse.ArgumentParser:
     fit.add_argument("--out", metavar="MODEL.json", default="model.json", help="where to save (default: %(default)s)")
     fit.add_argument("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
     fit.add_argument("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
-    fit.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing (repeatable)")
+    fit.add_argument(
+        "--na",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="text that means missing, beside nothing, NA and NaN (repeatable)",
+    )
     fit.add_argument(
         "--holdout",
         type=float,
@@ -83,11 +93,34 @@ def _read_table(path: str, missing: list[str]) -> pd.DataFrame:
             table = pd.read_parquet(file)
         except ImportError:
             raise InputError("Reading Parquet needs pyarrow: pip install 'soar-jax[parquet]'.") from None
-        return table.replace(missing, None) if missing else table
+        numbers = [_number(text) for text in missing if text.lstrip("+-").replace(".", "", 1).isdigit()]
+        return table.mask(table.isin([*missing, *numbers]))
     try:
-        return pd.read_csv(file, na_values=missing)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                file, index_col=False, keep_default_na=False, na_values=[*_MISSING_WORDS, *missing], low_memory=False
+            )
+    except pd.errors.ParserWarning:
+        raise InputError(f"{path} has rows with more fields than its header names.") from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as CSV: {error}") from None
+    return _read_dates(table)
+
+
+def _read_dates(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn text columns that hold nothing but ISO dates into dates."""
+    import pandas as pd
+
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name]) or pd.api.types.is_bool_dtype(table[name]):
+            continue
+        present = table[name].dropna()
+        if len(present) and _ISO_DATE.match(str(present.iloc[0])):
+            dates = pd.to_datetime(table[name], format="ISO8601", errors="coerce", utc=True)
+            if dates.notna().sum() == len(present):
+                table[name] = dates
+    return table
 
 
 def _training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
@@ -95,30 +128,23 @@ def _training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
         raise InputError("Give either a TABLE or --dataset, not both and not neither.")
     if args.dataset is not None:
         from . import datasets
+        from .table import require_columns
 
         X, y = getattr(datasets, f"load_{args.dataset}")()
-        return X.drop(columns=_present(args.drop, list(X.columns))), y
+        require_columns(X, args.drop, "--drop names")
+        return X.drop(columns=args.drop), y
+    from .table import require_columns
+
     table = _read_table(args.table, args.na)
     if args.target is None:
         raise InputError(f"Say which column to predict with --target; the table has {', '.join(map(str, table))}.")
-    _present([args.target], list(table.columns))
+    require_columns(table, [args.target, *args.drop], "The command names")
     y = table[args.target]
     if y.isna().any():
         raise InputError(
             f"The target column {args.target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
         )
-    return table.drop(columns=[args.target, *_present(args.drop, list(table.columns))]), y
-
-
-def _present(names: list[str], columns: list[str]) -> list[str]:
-    import difflib
-
-    for name in names:
-        if name not in columns:
-            near = difflib.get_close_matches(name, columns, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(map(str, columns))}."
-            raise InputError(f"The table has no column {name!r}.{hint}")
-    return names
+    return table.drop(columns=[args.target, *args.drop]), y
 
 
 def _make_model(args: argparse.Namespace) -> Any:
@@ -145,12 +171,20 @@ def _make_model(args: argparse.Namespace) -> Any:
     return kind(**{name: value for name, value in given.items() if value is not None})
 
 
+def _check_out(path: str) -> Path:
+    """Find out before the work, not after it, that a file cannot be written."""
+    out = Path(path)
+    if out.is_dir():
+        raise InputError(f"{path} is a folder; name a file.")
+    if not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
+    return out
+
+
 def _fit(args: argparse.Namespace) -> int:
     if not 0 <= args.holdout < 1:
         raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
-    out = Path(args.out)
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
+    out = _check_out(args.out)
     X, y = _training_table(args)
     model = _make_model(args)
     held_X, held_y = None, None
@@ -224,6 +258,8 @@ def _predict(args: argparse.Namespace) -> int:
 
     if not Path(args.model).is_file():
         raise InputError(f"There is no model file {args.model}.")
+    if args.out:
+        _check_out(args.out)
     model = load_model(args.model)
     table = _read_table(args.table, args.na)
     result = pd.DataFrame(
@@ -251,8 +287,8 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         return int(args.run(args))
-    except (InputError, OSError) as error:
-        print(f"soar: error: {error}", file=sys.stderr)
+    except (ValueError, OSError) as error:  # InputError, and what scikit-learn or pyarrow say of bad input
+        print(f"soar: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("soar: interrupted, nothing saved", file=sys.stderr)

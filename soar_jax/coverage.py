@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._base import BoolArray, InputError, IntArray, WordArray, round_up_to_bucket
+from ._base import BoolArray, InputError, IntArray, WordArray
 from .table import GroupedRows
 
 WORD_BITS = 64
@@ -102,7 +102,6 @@ def lay_out(rows: GroupedRows) -> BitLayout:
     )
 
 
-def pad_words(packed: WordArray, num_words: int | None = None) -> WordArray:
-    """Pad the last axis with zero words up to a bucket, so that like shapes share a compilation."""
-    target = round_up_to_bucket(packed.shape[-1]) if num_words is None else num_words
-    return np.pad(packed, [(0, 0)] * (packed.ndim - 1) + [(0, target - packed.shape[-1])])
+def pad_words(packed: WordArray, num_words: int) -> WordArray:
+    """Pad the last axis with zero words, so that like shapes share a compilation."""
+    return np.pad(packed, [(0, 0)] * (packed.ndim - 1) + [(0, num_words - packed.shape[-1])])

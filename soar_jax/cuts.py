@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import heapq
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from scipy.special import xlogy
 
 from ._base import FloatArray, IntArray
 
-_SECONDS = (86400, 3600, 60, 1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
+_TIME_STEPS = (86400 * _SECOND, 3600 * _SECOND, 60 * _SECOND, _SECOND, 1000, 1)
 
 
 def split_entropy(positives: FloatArray, negatives: FloatArray) -> FloatArray:
@@ -67,13 +69,17 @@ def quantile_positions(weights: FloatArray, max_cuts: int) -> list[int]:
     """Cut so that the bins hold about equally many rows."""
     cumulative = np.cumsum(weights)
     wanted = cumulative[-1] * np.arange(1, max_cuts + 1) / (max_cuts + 1)
-    return [int(i) for i in np.searchsorted(cumulative, wanted) if i < len(weights) - 1]
+    return [int(i) for i in np.searchsorted(cumulative, wanted).clip(0, len(weights) - 2)]
 
 
 def shortest_number(low: float, high: float) -> float:
     """Find the number with the fewest digits in [low, high), nearest the middle among equals."""
     if low <= 0 < high:
         return 0.0
+    if math.isinf(high):
+        return low
+    if math.isinf(low):
+        low = high - max(1.0, abs(high))
     middle = low / 2 + high / 2
     exponent = math.floor(math.log10(max(abs(low), abs(high))))
     for power in range(exponent, max(exponent - 17, -300), -1):
@@ -88,16 +94,15 @@ def shortest_number(low: float, high: float) -> float:
 
 
 def shortest_time(low: float, high: float) -> float:
-    """Find the roundest moment in [low, high): a year, month, day, hour, minute or second."""
-    top = datetime.fromtimestamp(math.floor(high), UTC)
-    year = datetime(top.year, 1, 1, tzinfo=UTC).timestamp()
-    month = datetime(top.year, top.month, 1, tzinfo=UTC).timestamp()
-    for moment in (year, month):
-        if low <= moment < high:
-            return moment
-    for step in _SECONDS:
-        moment = math.floor((low + (high - low) / 2) / step) * step
-        for candidate in (moment, moment + step):
+    """Find the roundest moment in [low, high), in microseconds: a year, month, day, hour, minute or second."""
+    top = EPOCH + timedelta(microseconds=int(high))
+    for moment in (datetime(top.year, 1, 1, tzinfo=UTC), datetime(top.year, top.month, 1, tzinfo=UTC)):
+        value = float((moment - EPOCH) // timedelta(microseconds=1))
+        if low <= value < high:
+            return value
+    middle = int(low) + (int(high) - int(low)) // 2
+    for step in _TIME_STEPS:
+        for candidate in (middle // step * step, (middle // step + 1) * step):
             if low <= candidate < high:
                 return float(candidate)
     return low
@@ -125,7 +130,7 @@ def cut_points(
     method : {"supervised", "quantile"}
         Where to cut: where the labels change most, or at equal shares of the rows.
     is_time : bool
-        Values are seconds since 1970 UTC and are rounded to calendar units.
+        Values are microseconds since 1970 UTC and are rounded to calendar units.
     """
     if len(distinct) < 2:  # noqa: PLR2004
         return []

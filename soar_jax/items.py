@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
 
 from ._base import BoolArray, IntArray, Plain
-from .table import CATEGORY, DATETIME, Column, GroupedRows, cells_of, level_text, numeric_values
+from .cuts import EPOCH
+from .table import CATEGORY, DATETIME, Column, GroupedRows, cells_of, numeric_values
 
 EQUAL, NOT_EQUAL, AT_MOST, ABOVE, MISSING = "==", "!=", "<=", ">", "missing"
 OPERATORS = (EQUAL, NOT_EQUAL, AT_MOST, ABOVE, MISSING)
@@ -49,7 +50,7 @@ class Literal:
             return cells == (0 if self.op == EQUAL else 1)
         kind = DATETIME if isinstance(self.value, str) else "number"
         values = numeric_values(series, kind)
-        bound = seconds_of(self.value) if isinstance(self.value, str) else float(self.value)  # type: ignore[arg-type]
+        bound = microseconds_of(self.value) if isinstance(self.value, str) else float(self.value)  # type: ignore[arg-type]
         with np.errstate(invalid="ignore"):
             return values <= bound if self.op == AT_MOST else values > bound
 
@@ -61,14 +62,14 @@ def format_value(value: Plain | None) -> str:
     return str(value)
 
 
-def seconds_of(text: str) -> float:
-    """Read an ISO moment (UTC) as seconds since 1970."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+def microseconds_of(text: str) -> float:
+    """Read an ISO moment (UTC) as microseconds since 1970."""
+    return float((datetime.fromisoformat(text).replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1))
 
 
-def moment_text(seconds: float) -> str:
-    """Print seconds since 1970 as an ISO date, with the time only where there is one."""
-    moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+def moment_text(microseconds: float) -> str:
+    """Print microseconds since 1970 as an ISO date, with the time only where there is one."""
+    moment = (EPOCH + timedelta(microseconds=int(microseconds))).replace(tzinfo=None)
     return moment.date().isoformat() if moment.time() == moment.min.time() else moment.isoformat()
 
 
@@ -133,8 +134,8 @@ def build_items(columns: Sequence[Column], *, negations: bool, missing: bool) ->
         if column.kind == CATEGORY:
             for i, level in enumerate(column.levels):
                 add(index, Literal(column.name, EQUAL, level), cells == i)
-            # with two levels "is not a" says no more than "= b"
-            if negations and len(column.levels) > 2:  # noqa: PLR2004
+            # with two levels in all "is not a" says no more than "= b"
+            if negations and (len(column.levels) > 2 or column.has_other):  # noqa: PLR2004
                 for i, level in enumerate(column.levels):
                     add(index, Literal(column.name, NOT_EQUAL, level), present & (cells != i))
         else:
@@ -145,8 +146,3 @@ def build_items(columns: Sequence[Column], *, negations: bool, missing: bool) ->
         if missing:
             add(index, Literal(column.name, MISSING), ~present)
     return Items(tuple(literals), np.array(position, dtype=np.int64), tuple(truth))
-
-
-def literal_key(literal: Literal) -> tuple[str, str, str]:
-    """Order literals the same way on every run."""
-    return literal.column, literal.op, level_text(literal.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -24,14 +23,14 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 def _encode(value: Any) -> Any:
-    """Turn a parameter into JSON; what JSON cannot hold (a RandomState) becomes its text."""
+    """Turn a parameter into JSON; what JSON cannot hold (a RandomState) is not kept."""
     if type(value).__name__ in _VALUE_OBJECTS:
-        return {"type": type(value).__name__, **vars(value)}
-    if isinstance(value, tuple | list):
+        return {"type": type(value).__name__, **{name: _encode(v) for name, v in vars(value).items()}}
+    if isinstance(value, tuple | list | np.ndarray):
         return [_encode(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return value if isinstance(value, _SCALARS) else str(value)
+    return value if isinstance(value, _SCALARS) else None
 
 
 def _decode(value: Any) -> Any:
@@ -56,7 +55,8 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "positive_index": model._positive_index,
         "num_features": model.n_features_in_,
-        "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
+        "has_feature_names": hasattr(model, "feature_names_in_"),
+        "columns": model._column_names,
         "rules": [{k: v.item() if isinstance(v, np.generic) else v for k, v in rule.items()} for rule in rules],
         "training_taxonomy": {name: int(model.training_taxonomy_[name]) for name in TAXONOMY},
         "hyperparameters": {name: np.asarray(value).tolist() for name, value in hyper._asdict().items()},
@@ -72,10 +72,11 @@ def model_from_dict(content: Any) -> Any:
 
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError("This is not a soar-jax model file.")
-    if content["format_version"] > FORMAT_VERSION:
+    found = content.get("format_version")
+    if not isinstance(found, int) or found > FORMAT_VERSION:
         raise InputError(
-            f"The model file has format version {content['format_version']}, this package reads up to "
-            f"{FORMAT_VERSION}; install soar-jax {content['soar_jax_version']} or later."
+            f"The model file has format version {found}, this package reads up to {FORMAT_VERSION}; "
+            f"install soar-jax {content.get('soar_jax_version', '(newer)')} or later."
         )
     kinds = {"SOARClassifier": SOARClassifier, "BOAClassifier": BOAClassifier}
     try:
@@ -84,8 +85,9 @@ def model_from_dict(content: Any) -> Any:
         model.classes_ = np.array(content["classes"])
         model._positive_index = int(content["positive_index"])
         model.n_features_in_ = int(content["num_features"])
-        if content["feature_names"] is not None:
-            model.feature_names_in_ = np.array(content["feature_names"], dtype=object)
+        model._column_names = [str(name) for name in content["columns"]]
+        if content["has_feature_names"]:
+            model.feature_names_in_ = np.array(content["columns"], dtype=object)
         model.training_taxonomy_ = pd.Series(content["training_taxonomy"], name="rows").reindex(TAXONOMY)
         model._hyper = Hyperparameters(**{k: np.array(v) for k, v in content["hyperparameters"].items()})
         model.priors_ = model._hyper.as_dict()
@@ -148,4 +150,4 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _refuse_constant(text: str) -> float:
-    raise InputError(f"A model file cannot hold {text}; {math.nan} is not JSON.")
+    raise InputError(f"The model file is damaged: {text} is not JSON.")

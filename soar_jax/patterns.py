@@ -6,7 +6,6 @@ weighted rows; mlxtend's FP-growth is the reference.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +16,6 @@ import pandas as pd
 from ._base import BoolArray, InputError, IntArray, WordArray
 from .coverage import BitLayout
 
-LOGGER = logging.getLogger(__name__)
 MAX_WORK = 6_000_000_000
 """Words the packed miner may AND in one level (about ten seconds)."""
 MAX_CANDIDATES = 40_000_000

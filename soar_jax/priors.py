@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class Opinion:
 
     def __post_init__(self) -> None:
         """Check the three numbers."""
-        if not (isinstance(self.rate, int | float) and 0 < self.rate < 1):
+        if not (isinstance(self.rate, Real) and 0 < self.rate < 1):
             raise InputError(f"Opinion.rate must lie strictly between 0 and 1, got {self.rate!r}.")
         if self.share is not None and self.rows is not None:
             raise InputError("Give Opinion either share= or rows=, not both.")
@@ -211,13 +212,13 @@ class Hyperparameters(NamedTuple):
         return {"states": states, "rules": rules}
 
 
-Pair = tuple[Opinion, Opinion] | Opinion
+Opinions = tuple[Opinion, Opinion] | Opinion
 RulePriors = RulePrior | ExpectedRules
 
 
 def both(name: str, value: object, kinds: tuple[type, ...]) -> tuple[object, object]:
     """Take one value for both sides or a pair (positive side, negative side)."""
-    pair = value if isinstance(value, tuple) else (value, value)
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
     if len(pair) != 2 or not all(isinstance(v, kinds) for v in pair):  # noqa: PLR2004
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"{name} must be {names}, or a pair of them for the two sides, got {value!r}.")
@@ -225,8 +226,8 @@ def both(name: str, value: object, kinds: tuple[type, ...]) -> tuple[object, obj
 
 
 def resolve(
-    consensus: Pair,
-    ambiguous: Pair,
+    consensus: Opinions,
+    ambiguous: Opinions,
     rules: RulePriors | tuple[RulePriors, RulePriors],
     num_rows: int,
     pool_size: IntArray,

@@ -21,6 +21,8 @@ from .cuts import cut_points
 
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 _BINARY = 2
+_TRUTH = {"true": "1", "false": "0"}
+_EARLIEST, _LATEST = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("0001-01-02", "9999-12-31"))
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,16 @@ class Column:
     levels : tuple
         Categories that get a literal of their own.
     cuts : tuple of float
-        Ascending cut points (for datetimes: seconds since 1970 UTC).
+        Ascending cut points (for datetimes: microseconds since 1970 UTC).
+    has_other : bool
+        Some training rows have a level that is too rare for a literal.
     """
 
     name: str
     kind: str
     levels: tuple[Plain, ...] = ()
     cuts: tuple[float, ...] = ()
+    has_other: bool = False
 
     @property
     def num_cells(self) -> int:
@@ -55,20 +60,32 @@ class Column:
         return self.num_cells - 1
 
 
-def level_text(value: Any) -> str:
-    """Name a level so that 2, 2.0 and "2" agree, as they must after a trip through CSV."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
 def plain_value(value: Any) -> Plain:
     """Turn a NumPy or pandas scalar into a value that JSON holds unchanged."""
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        return plain_value(float(str(value)))  # 0.1 in single precision stays 0.1
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def level_text(value: Any) -> str:
+    """Name a level so that spellings of one value agree: 2, 2.0, "2" and "2.0"; True, 1 and "True".
+
+    A column that is read from CSV may be numbers in one file and text in the next.
+    """
+    value = plain_value(value)
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
+    if isinstance(value, str):
+        if value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
+        whole, _, fraction = value.partition(".")
+        if fraction and not fraction.strip("0") and whole.lstrip("+-").isdigit():
+            return whole
+    return str(value)
 
 
 def as_frame(X: Any) -> pd.DataFrame:
@@ -78,6 +95,8 @@ def as_frame(X: Any) -> pd.DataFrame:
     else:
         from sklearn.utils import check_array
 
+        if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+            X = pd.DataFrame(list(X)).to_numpy(dtype=object)  # keeps numbers apart from text
         array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
         if np.iscomplexobj(array):
             raise InputError("Complex data not supported: give real numbers, text or categories.")
@@ -93,13 +112,13 @@ def as_frame(X: Any) -> pd.DataFrame:
     return frame
 
 
-def select_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+def require_columns(frame: pd.DataFrame, needed: Sequence[str], why: str) -> None:
     """Raise when a needed column is absent, naming the nearest one present."""
     for name in needed:
         if name not in frame.columns:
-            near = difflib.get_close_matches(name, list(frame.columns), 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InputError(f"The rules use column {name!r}, which the table does not have.{hint}")
+            near = difflib.get_close_matches(name, [str(column) for column in frame.columns], 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(map(str, frame.columns))}."
+            raise InputError(f"{why} column {name!r}, which the table does not have.{hint}")
 
 
 def infer_kind(series: pd.Series) -> str:
@@ -129,9 +148,13 @@ def infer_kind(series: pd.Series) -> str:
 def numeric_values(series: pd.Series, kind: str) -> FloatArray:
     """Read a column as float64 with NaN for whatever is missing or not a number; never raises."""
     if kind == DATETIME:
-        stamps = pd.to_datetime(series, errors="coerce", utc=True)
-        nanoseconds = stamps.dt.as_unit("ns").astype("int64").to_numpy()
-        return np.where(stamps.isna().to_numpy(), np.nan, nanoseconds / 1e9)
+        is_text = not pd.api.types.is_datetime64_any_dtype(series.dtype)
+        stamps = pd.to_datetime(series, errors="coerce", utc=True, format="mixed" if is_text else None)
+        # whole microseconds, so that a cut point survives being printed and read again
+        microseconds = stamps.dt.as_unit("us").astype("int64").to_numpy().clip(_EARLIEST, _LATEST)
+        return np.where(stamps.isna().to_numpy(), np.nan, microseconds.astype(np.float64))
+    if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+        return np.full(len(series), np.nan)
     return np.asarray(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -178,7 +201,9 @@ def category_column(series: pd.Series, y: BoolArray, weights: IntArray, keep: An
     positives = np.bincount(cells, weights * y, len(levels) + 2)[: len(levels)].astype(np.int64)
     negatives = np.bincount(cells, weights * ~y, len(levels) + 2)[: len(levels)].astype(np.int64)
     kept = keep(positives, negatives) & (positives + negatives > 0)
-    return Column(str(series.name), CATEGORY, levels=tuple(np.array(levels, dtype=object)[kept].tolist()))
+    chosen = tuple(level for level, is_kept in zip(levels, kept, strict=True) if is_kept)
+    has_other = bool((~kept & (positives + negatives > 0)).any())
+    return Column(str(series.name), CATEGORY, levels=chosen, has_other=has_other)
 
 
 def describe_column(
@@ -189,7 +214,7 @@ def describe_column(
     if kind == CATEGORY:
         return category_column(series, y, weights, keep)
     values = numeric_values(series, kind)
-    present = np.isfinite(values) & (weights > 0)
+    present = ~np.isnan(values) & (weights > 0)
     distinct, inverse = np.unique(values[present], return_inverse=True)
     positives = np.bincount(inverse, (weights * y)[present], len(distinct)).astype(np.float64)
     negatives = np.bincount(inverse, (weights * ~y)[present], len(distinct)).astype(np.float64)

@@ -50,7 +50,10 @@ def taxonomy_cross(soar: Any, boa: Any, X: Any, y: Any) -> pd.DataFrame:
     """
     if list(soar.classes_) != list(boa.classes_):
         raise InputError(f"The models know different classes: {list(soar.classes_)} and {list(boa.classes_)}.")
-    is_positive = np.asarray(y) == soar.classes_[1]
+    positive = soar.positive_rules_.label
+    if boa.positive_rules_.label != positive:
+        raise InputError(f"The models disagree on the positive class: {positive!r} and {boa.positive_rules_.label!r}.")
+    is_positive = np.asarray(y) == positive
     cases = taxonomy_labels(np.array([STATES.index(s) for s in soar.predict_state(X)]), is_positive)
     fires = boa.predict_state(X) == "positive"
     names = np.select([fires & is_positive, ~fires & ~is_positive, ~fires & is_positive], _CROSS_ROWS[:3], "FP")
