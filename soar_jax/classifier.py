@@ -352,6 +352,52 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise InputError(f"y has labels the model does not know: {sorted(map(str, unknown))}.")
         return taxonomy_counts(states, labels == self._label(0))
 
+    # -- the posterior ------------------------------------------------------------------------
+
+    def sample_posterior(
+        self,
+        num_draws: int = 1000,
+        num_chains: int = 4,
+        *,
+        num_warmup: int | None = None,
+        num_temperatures: int = 14,
+        random_state: Any = 0,
+    ) -> Any:
+        """Draw pairs of rule sets from the posterior by replica exchange.
+
+        Parameters
+        ----------
+        num_draws : int
+            Draws of each chain.
+        num_chains : int
+            Independent groups of replicas; every second one starts from the fitted pair, the others from the prior.
+        num_warmup : int, optional
+            Rounds in which the ladder of temperatures adapts; half of ``num_draws`` when not given.
+        num_temperatures : int
+            Length of the ladder from the prior to the posterior.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        Posterior
+            Also kept as ``posterior_``. Ask its ``diagnose()`` before using its frequencies.
+        """
+        from .posterior import sample
+
+        check_is_fitted(self, "classes_")
+        for name, value in (("num_draws", num_draws), ("num_chains", num_chains)):
+            check_whole(name, value, 1)
+        check_whole("num_temperatures", num_temperatures, 2)
+        self.posterior_ = sample(
+            self,
+            num_draws=num_draws,
+            num_chains=num_chains,
+            num_warmup=num_warmup,
+            num_temperatures=num_temperatures,
+            seed=int(check_random_state(random_state).randint(2**31 - 1)),
+        )
+        return self.posterior_
+
     # -- printing, files ----------------------------------------------------------------------
 
     def describe(self) -> str:
