@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
+from soar_jax import BOAClassifier, InputError, SOARClassifier
+
+from .conftest import coverage, random_table
 
 QUICK = dict(n_iter=100, n_restarts=1, max_patterns=20, max_length=2)
 SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=6)
@@ -9,7 +11,7 @@ SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=6)
 
 @pytest.fixture(scope="module")
 def sampled():
-    X, y = datasets.load_synthetic(seed=0)
+    X, y = random_table(0, num_rows=200)
     model = SOARClassifier(**QUICK).fit(X, y)
     return X, y, model, model.sample_posterior(**SHORT)
 
@@ -21,13 +23,13 @@ def test_state_probabilities_sum_to_one_and_match_the_draws(sampled):
     assert shares.sum(axis=1).to_numpy() == pytest.approx(np.ones(40))
     # one draw by hand, through the rules' own text
     pools = model.pools_
-    for draw, chain in ((0, 0), (57, 3)):
+    for draw, chain in ((0, 0), (57, 3), (99, 1)):
         fires = []
         for side, name in enumerate(("positive", "negative")):
             rules = pools.loc[pools["side"] == name, "literals"].to_numpy()
             chosen = rules[post.draws.included[draw, chain, side, : len(rules)]]
-            fires.append(np.array([[all(row[c] == v for c, _, v in r) for r in chosen] for _, row in rows.iterrows()]))
-        plus, minus = (f.any(axis=1) if f.size else np.zeros(40, bool) for f in fires)
+            fires.append(coverage(rows, chosen))
+        plus, minus = (f.any(axis=0) for f in fires)
         expected = np.select([plus & ~minus, minus & ~plus, plus & minus], [0, 1, 2], 3)
         assert np.array_equal(post._states(rows)[chain * post.num_draws + draw], expected)
 
@@ -36,7 +38,7 @@ def test_averaged_probability_is_between_the_draws(sampled):
     X, y, _, post = sampled
     probability = post.predict_proba(X)
     assert probability.sum(axis=1) == pytest.approx(np.ones(len(X)))
-    assert ((probability[:, 1] - y) ** 2).mean() < 0.1
+    assert ((probability[:, 1] - y) ** 2).mean() < 0.2
 
 
 def test_uncertainty_splits_into_noise_and_doubt(sampled):
@@ -61,7 +63,7 @@ def test_inclusion_has_errors_and_words_instead_of_nan_for_constants(sampled):
 
 
 def test_too_short_a_run_is_not_trusted_and_says_what_to_do():
-    X, y = datasets.load_synthetic(seed=0)
+    X, y = random_table(0, num_rows=200)
     post = SOARClassifier(**QUICK).fit(X, y).sample_posterior(**{**SHORT, "num_draws": 20})
     verdict = post.diagnose()
     assert not verdict.is_trusted
@@ -81,12 +83,12 @@ def test_arviz_gets_labelled_draws(sampled):
     data = sampled[3].to_arviz()
     posterior = data["posterior"]
     assert posterior["include_positive"].dims == ("chain", "draw", "positive_rule")
-    assert posterior["state_rows"].sum("state").values == pytest.approx(np.full((4, 100), 1000))
+    assert posterior["state_rows"].sum("state").values == pytest.approx(np.full((4, 100), 200))
     assert "lp" in data["sample_stats"]
 
 
 def test_boa_samples_through_the_same_code():
-    X, y = datasets.load_synthetic(seed=0)
+    X, y = random_table(0, num_rows=200)
     post = BOAClassifier(**QUICK).fit(X, y).sample_posterior(**SHORT)
     assert set(np.unique(post._states(X.head(20)))) <= {0, 3}
     assert set(post.inclusion["side"]) == {"positive"}
