@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "SOARClassifier": "estimators",
+    "SOARKernel": "numpyro_kernel",
+    "soar_model": "model",
     "BOAClassifier": "estimators",
     "ExpectedRules": "priors",
     "InputError": "_base",
@@ -33,7 +35,9 @@ __all__ = [
     "RulePrior",
     "RuleSet",
     "SOARClassifier",
+    "SOARKernel",
     "datasets",
+    "soar_model",
     "taxonomy_cross",
 ]
 
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
     from .estimators import BOAClassifier as BOAClassifier
     from .estimators import SOARClassifier as SOARClassifier
     from .items import Literal as Literal
+    from .model import soar_model as soar_model
+    from .numpyro_kernel import SOARKernel as SOARKernel
     from .priors import ExpectedRules as ExpectedRules
     from .priors import Opinion as Opinion
     from .priors import RulePrior as RulePrior

@@ -132,38 +132,50 @@ def _count_trips(journey: jax.Array) -> tuple[jax.Array, jax.Array]:
     return journey.at[:, -1].set(1), trips
 
 
+def one_round(
+    rng_key: jax.Array,
+    parity: jax.Array,
+    replicas: Replicas,
+    problem: Problem,
+    moves: Moves,
+    betas: jax.Array,
+    plan: Plan,
+) -> tuple[Replicas, RoundInfo]:
+    """Move every replica by the plan's steps, then offer swaps to the pairs of one parity."""
+    num_groups, num_temperatures = replicas.journey.shape
+    key_local, key_swap = jax.random.split(rng_key)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), replicas.states)
+    flat, acceptance = _local_steps(key_local, flat, problem, moves, jnp.tile(betas, num_groups), plan)
+    states = jax.tree.map(lambda leaf: leaf.reshape(num_groups, num_temperatures, *leaf.shape[1:]), flat)
+    replicas, probability = _swap(key_swap, replicas._replace(states=states), betas, parity)
+    journey, trips = _count_trips(replicas.journey)
+    states = replicas.states
+    cold = jax.tree.map(lambda leaf: leaf[:, -1], states)
+    info = RoundInfo(
+        cold.pair.included,
+        cold.pair.counts,
+        states.log_likelihood,
+        cold.log_prior,
+        states.pair.included[:, num_temperatures // 2 :].mean(axis=(0, 1), dtype=jnp.float64),
+        acceptance.reshape(len(KERNELS), num_groups, num_temperatures).mean(axis=1),
+        probability,
+        trips,
+    )
+    return Replicas(states, journey), info
+
+
 @partial(jax.jit, static_argnames=("plan",), donate_argnums=(2,))
 def _run_block(
     problem: Problem, moves: Moves, replicas: Replicas, betas: jax.Array, rng_key: jax.Array, *, plan: Plan
 ) -> tuple[Replicas, RoundInfo]:
     """Advance all replicas by `BLOCK` rounds."""
-    num_groups, num_temperatures = replicas.journey.shape
-    every_beta = jnp.tile(betas, num_groups)
 
-    def one_round(replicas: Replicas, inputs: tuple[jax.Array, jax.Array]) -> tuple[Replicas, RoundInfo]:
+    def advance(replicas: Replicas, inputs: tuple[jax.Array, jax.Array]) -> tuple[Replicas, RoundInfo]:
         key, parity = inputs
-        key_local, key_swap = jax.random.split(key)
-        flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), replicas.states)
-        flat, acceptance = _local_steps(key_local, flat, problem, moves, every_beta, plan)
-        states = jax.tree.map(lambda leaf: leaf.reshape(num_groups, num_temperatures, *leaf.shape[1:]), flat)
-        replicas, probability = _swap(key_swap, replicas._replace(states=states), betas, parity)
-        journey, trips = _count_trips(replicas.journey)
-        states = replicas.states
-        cold = jax.tree.map(lambda leaf: leaf[:, -1], states)
-        info = RoundInfo(
-            cold.pair.included,
-            cold.pair.counts,
-            states.log_likelihood,
-            cold.log_prior,
-            states.pair.included[:, num_temperatures // 2 :].mean(axis=(0, 1), dtype=jnp.float64),
-            acceptance.reshape(len(KERNELS), num_groups, num_temperatures).mean(axis=1),
-            probability,
-            trips,
-        )
-        return Replicas(states, journey), info
+        return one_round(key, parity, replicas, problem, moves, betas, plan)
 
     parities = jnp.arange(BLOCK, dtype=jnp.int32) % 2
-    return jax.lax.scan(one_round, replicas, (jax.random.split(rng_key, BLOCK), parities))
+    return jax.lax.scan(advance, replicas, (jax.random.split(rng_key, BLOCK), parities))
 
 
 def initial_ladder(num_temperatures: int) -> FloatArray:

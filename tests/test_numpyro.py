@@ -1,0 +1,112 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.infer import MCMC, Predictive
+from numpyro.infer.util import log_density
+from scipy.special import logsumexp
+from scipy.stats import beta as beta_law
+
+from soar_jax import SOARKernel, mcmc, soar_model, temper
+from soar_jax._base import in_float64
+from soar_jax.coverage import lay_out
+from soar_jax.table import GroupedRows
+
+from .problems import enumerate_log_joints, random_problem
+
+SIZES = (3, 3)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=SIZES, num_rows=30)
+    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
+    moves = mcmc.make_moves(problem, pools, layout)
+    values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
+    row = np.concatenate([np.repeat(np.arange(30), weights[0]), np.repeat(np.arange(30), weights[1])])
+    labels = np.repeat([1, 0], [weights[0].sum(), weights[1].sum()])
+    lengths = tuple(pool.length for pool in pools)
+    arguments = (tuple(cover[:, row] for cover in covers), lengths, hyper, labels)
+    return problem, moves, hyper, values, subsets, arguments
+
+
+@in_float64
+def test_marginal_of_the_model_is_the_collapsed_log_joint(tiny):
+    """p(y, z) = p(y, z, p, rho) / p(p, rho | y, z) at any p and rho; the denominator is conjugate."""
+    _, _, hyper, values, subsets, arguments = tiny
+    covers, lengths, _, labels = arguments
+    rng = np.random.default_rng(0)
+    for i, j in rng.integers(0, 8, (12, 2)):
+        z = subsets[0][i], subsets[1][j]
+        p, rho = rng.uniform(0.05, 0.95, (2, hyper.rule_alpha.shape[1])), rng.uniform(0.05, 0.95, 4)
+        site = {
+            "p_positive": p[0],
+            "p_negative": p[1],
+            "z_positive": z[0].astype(int),
+            "z_negative": z[1].astype(int),
+            "rho": rho,
+        }
+        joint = float(log_density(soar_model, arguments, {}, {k: jnp.asarray(v) for k, v in site.items()})[0])
+        conditional = 0.0
+        fires = [covers[s][z[s]].any(axis=0) for s in (0, 1)]
+        states = [fires[0] & ~fires[1], fires[1] & ~fires[0], fires[0] & fires[1], ~fires[0] & ~fires[1]]
+        for s, mask in enumerate(states):
+            hits, misses = ((labels[mask] == (s in (0, 2))).sum(), (labels[mask] != (s in (0, 2))).sum())
+            conditional += beta_law.logpdf(rho[s], hits + hyper.alpha[s], misses + hyper.beta[s])
+        for side in (0, 1):
+            for length in range(1, hyper.rule_alpha.shape[1] + 1):
+                inside = z[side][np.asarray(lengths[side]) == length].sum()
+                outside = hyper.pool_size[side, length - 1] - inside
+                a, b = hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1]
+                conditional += beta_law.logpdf(p[side, length - 1], inside + a, outside + b)
+        assert joint - conditional == pytest.approx(values[i, j], abs=1e-8)
+
+
+@in_float64
+def test_prior_predictive_works(tiny):
+    arguments = tiny[5]
+    draws = Predictive(soar_model, num_samples=20)(jax.random.key(0), *arguments[:3])
+    assert draws["label"].shape == (20, len(arguments[3])) and set(np.unique(draws["state"])) <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("betas", [[1.0], [0.0, 0.2, 1.0]])
+@in_float64
+def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, betas):
+    """16 vectorised chains of 400 draws; five standard errors between chains."""
+    problem, moves, _, values, subsets, _ = tiny
+    kernel = SOARKernel(problem, moves, betas=betas, plan=temper.Plan(8, 2, 1, 0))
+    mcmc_run = MCMC(
+        kernel, num_warmup=100, num_samples=400, num_chains=16, chain_method="vectorized", progress_bar=False
+    )
+    mcmc_run.run(jax.random.key(0))
+    draws = mcmc_run.get_samples(group_by_chain=True)
+    exact = np.exp(values - logsumexp(values))
+    for side, name in enumerate(("include_positive", "include_negative")):
+        truth = exact.sum(axis=1 - side) @ subsets[side]
+        by_chain = np.asarray(draws[name])[:, :, :3].mean(axis=1)
+        error = by_chain.std(axis=0, ddof=1) / np.sqrt(16)
+        assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + 1e-6).all()
+    energy = np.asarray(mcmc_run.get_extra_fields()["potential_energy"])
+    assert energy.min() >= -values.max() - 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPyro's R-hat of a constant site
+@in_float64
+def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
+    problem, moves, *_ = tiny
+    kernel = SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(6, 1, 0, 0))
+    run = MCMC(kernel, num_warmup=10, num_samples=20, thinning=2, num_chains=2, progress_bar=False,
+               chain_method="sequential")  # fmt: skip
+    start = {name: jnp.zeros((2, problem.bits.shape[2]), jnp.int8) for name in ("include_positive", "include_negative")}
+    run.run(jax.random.key(1), init_params=start)
+    run.post_warmup_state = run.last_state
+    run.run(jax.random.key(2))
+    assert run.get_samples()["include_positive"].shape[0] == 20
+    run.print_summary()
+    assert "include_positive" in capsys.readouterr().out
+
+
+def test_kernel_refuses_32_bit_types(tiny):
+    problem, moves, *_ = tiny
+    with pytest.raises(ValueError, match="64-bit"):
+        SOARKernel(problem, moves).init(jax.random.key(0), 0, None, (), {})
