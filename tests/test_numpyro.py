@@ -94,7 +94,7 @@ def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, betas):
 @in_float64
 def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
     problem, moves, *_ = tiny
-    kernel = SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(6, 1, 0, 0))
+    kernel = SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(3, 0, 0, 0))
     run = MCMC(kernel, num_warmup=10, num_samples=20, thinning=2, num_chains=2, progress_bar=False,
                chain_method="sequential")  # fmt: skip
     start = {name: jnp.zeros((2, problem.bits.shape[2]), jnp.int8) for name in ("include_positive", "include_negative")}

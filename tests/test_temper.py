@@ -18,7 +18,7 @@ def sampled():
 
     def run(seed=0, **changes):
         settings = dict(num_rounds=1500, num_warmup=100, num_groups=16, num_temperatures=6)
-        return temper.run(problem, moves, hyper, seed=seed, plan=temper.Plan(6, 2, 1, 1), **{**settings, **changes})
+        return temper.run(problem, moves, hyper, seed=seed, plan=temper.Plan(6, 2, 1), **{**settings, **changes})
 
     return run, values, subsets
 
