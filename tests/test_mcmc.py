@@ -64,6 +64,18 @@ def add(matrix, start, end, chance, log_density, log_ratio):
         matrix[start, end] += chance * min(1.0, np.exp(log_density[end] - log_density[start] + log_ratio))
 
 
+def without_edges(moves, edges):
+    """Relatives with some mutual edges taken out, so that degrees differ."""
+    lists = [[int(r) for r in row if r >= 0] for row in np.asarray(moves.relatives)]
+    for a, b in edges:
+        lists[a].remove(b)
+        lists[b].remove(a)
+    relatives = np.full(moves.relatives.shape, -1, np.int32)
+    for i, mine in enumerate(lists):
+        relatives[i, : len(mine)] = mine
+    return moves._replace(relatives=jnp.asarray(relatives), degree=jnp.asarray([len(m) for m in lists], jnp.int32))
+
+
 @in_float64
 def test_scores_of_all_states_equal_enumeration(tiny):
     _, _, states, memberships, numbers, _, values = tiny
@@ -78,8 +90,10 @@ def test_scores_of_all_states_equal_enumeration(tiny):
 def test_exchange_keeps_detailed_balance(tiny, beta):
     problem, moves, states, memberships, numbers, _, _ = tiny
     density, log_density = target_of(states, beta)
+    moves = without_edges(moves, [(numbers[0], numbers[1]), (numbers[0], numbers[4])])
     matrix = np.zeros((64, 64))
     degree, relatives = np.asarray(moves.degree), np.asarray(moves.relatives)
+    assert len(set(degree[numbers])) > 1  # else the ratio of degrees would not be tested
     choices = [
         (k, out, new)
         for k, included in enumerate(memberships)
