@@ -26,8 +26,8 @@ import numpy as np
 
 from ._base import BoolArray, FloatArray, IntArray, in_float64
 from .descent import MOVES, Best, Clock, Progress, better, descend, polish
-from .joint import split_counts
-from .pair import Pair, eligible_flips, empty_pair, flip, log_joint, score_flips
+from .joint import log_joint, split_counts
+from .pair import Pair, eligible_flips, empty_pair, flip, score_flips
 from .problem import MAX_RULES, Problem
 
 BLOCK = 100
@@ -162,7 +162,7 @@ def _draw(seed: int, restart: int, block: int) -> FloatArray:
     """Draw the uniforms (BLOCK, 4) of one block of one restart.
 
     Four numbers a step are drawn on the host by a counter-based generator keyed by the seed: the
-    same on every device, and a second less to compile than a generator on the device.
+    same on every device, and nothing to compile, unlike a generator on the device.
     """
     return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, restart, block])).random((BLOCK, 4))
 

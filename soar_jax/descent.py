@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._base import BoolArray, in_float64
-from .pair import Pair, flip, log_joint, pair_from, score_flips
+from .joint import log_joint
+from .pair import Pair, flip, pair_from, score_flips
 from .problem import MAX_RULES, Problem
 
 MOVES = ("add to positive", "add to negative", "remove from positive", "remove from negative")
@@ -98,8 +99,7 @@ def _best_neighbour(problem: Problem, pair: Pair, threshold: jax.Array) -> _Neig
         without = flip(problem, pair, side, out)
         base = jax.tree.map(lambda new, old: jnp.where(is_swap, new, old), without, pair)
         scores = score_flips(problem, base, side, (i >= 2) & ~is_swap)  # noqa: PLR2004
-        # putting the same rule back is no exchange
-        scores = scores.at[out].set(jnp.where(is_swap, -jnp.inf, scores[out]))
+        # putting the same rule back scores as the pair itself, which never passes the threshold
         index = jnp.argmax(scores).astype(jnp.int32)
         found = _Neighbour(scores[index], side, jnp.where(is_swap, out, -1), index)
         return i + 1, jax.tree.map(lambda new, old: jnp.where(found.log_joint > best.log_joint, new, old), found, best)

@@ -19,6 +19,8 @@ them inside `soar_jax._base.in_float64`. `host_log_joint` is the same written wi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +29,10 @@ from scipy.special import betaln
 from ._base import FloatArray, IntArray
 from .coverage import LOW_HALF, NEGATIVE_SHIFT
 from .priors import Hyperparameters
+
+if TYPE_CHECKING:
+    from .pair import Pair
+    from .problem import Problem
 
 _SHIFT = 8
 _HALF_LOG_TWO_PI = 0.9189385332046727
@@ -41,7 +47,7 @@ def _correction(y: jax.Array) -> jax.Array:
 
 
 def _rising(x: jax.Array) -> jax.Array:
-    """X (x + 1) ... (x + 7): carries log Gamma(x + 8) back to log Gamma(x)."""
+    """Return x (x + 1) ... (x + 7), which carries log Gamma(x + 8) back to log Gamma(x)."""
     return x * (x + 7.0) * ((x + 1.0) * (x + 6.0)) * ((x + 2.0) * (x + 5.0)) * ((x + 3.0) * (x + 4.0))
 
 
@@ -50,8 +56,8 @@ def log_beta(a: jax.Array, b: jax.Array) -> jax.Array:
 
     Stirling's series at a + 8, b + 8 and a + b + 8, with the large terms cancelled by hand: what
     remains grows like n H(a/n), not like n log n, so differences keep their digits for large n.
-    Four logarithms instead of three calls of log-gamma: about twice as fast as `jax.lax.lgamma`,
-    and unlike a table it needs no memory and no shape that depends on the number of rows.
+    Four logarithms instead of three calls of log-gamma, and unlike a table it needs no memory and no
+    shape that depends on the number of rows.
     """
     total = a + b
     y_a, y_b, y_total = a + _SHIFT, b + _SHIFT, total + _SHIFT
@@ -112,6 +118,12 @@ def prior_table(hyper: Hyperparameters, max_rules: int) -> FloatArray:
 def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
     """Log prior of both rule sets, from the number of rules of each side and length."""
     return jnp.take_along_axis(table, sizes[..., None], axis=-1).sum()
+
+
+def log_joint(problem: Problem, pair: Pair) -> jax.Array:
+    """Log joint of the pair and the labels (eq. 6, up to the constant of the data)."""
+    likelihood = log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant)
+    return likelihood + log_prior(pair.sizes, problem.prior)
 
 
 def host_log_joint(taxonomy: IntArray, sizes: IntArray, hyper: Hyperparameters) -> float:

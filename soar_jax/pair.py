@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._base import BoolArray, WordArray, in_float64
-from .joint import log_likelihood, log_prior
+from .joint import log_likelihood
 from .problem import MAX_RULES, NUM_PLANES, Problem
 
 # How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
@@ -53,12 +53,6 @@ def empty_pair(problem: Problem) -> Pair:
         counts=jnp.stack([zero, zero, zero, problem.total]),
         sizes=jnp.zeros(problem.prior.shape[:2], jnp.int32),
     )
-
-
-def log_joint(problem: Problem, pair: Pair) -> jax.Array:
-    """Log joint of the pair and the labels (eq. 6, up to the constant of the data)."""
-    likelihood = log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant)
-    return likelihood + log_prior(pair.sizes, problem.prior)
 
 
 def _or_planes(planes: jax.Array) -> jax.Array:

@@ -37,7 +37,7 @@ class Problem(NamedTuple):
     ----------
     bits : (2, num_words, num_patterns) uint64
         Packed coverage of both pools, word-major: scanning words and keeping one running count a
-        pattern is what XLA turns into the fastest loop (five times faster than a gather of rows).
+        pattern is what XLA turns into a fast loop; gathering a side's rows first would copy the pool.
     shift : (num_words,) uint64
         See `soar_jax.coverage`.
     length : (2, num_patterns) int32
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
-        Weight of a row of a given label (positive, negative) and state for each of the four moves.
+        By label (positive, negative), move and state: how strongly a row of that label and state asks for the move.
     """
 
     bits: jax.Array

@@ -4,6 +4,7 @@ import numpy as np
 
 from soar_jax.coverage import NEGATIVE_SHIFT, lay_out
 from soar_jax.items import Literal
+from soar_jax.mcmc import make_moves
 from soar_jax.pools import Pool
 from soar_jax.priors import Hyperparameters
 from soar_jax.problem import make_problem, pool_sizes
@@ -30,6 +31,13 @@ def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=
     )
     problem = make_problem(tuple(pools), layout, hyper, single=single)
     return problem, tuple(pools), covers, (positives, negatives), hyper
+
+
+def tiny_problem():
+    """Three candidates a side, small enough to list all 64 pairs: problem, moves, and what made them."""
+    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
+    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
+    return problem, make_moves(problem, pools, layout), pools, covers, weights, hyper
 
 
 def pack_counts(positives, negatives):

@@ -9,11 +9,9 @@ import pytest
 
 from soar_jax import mcmc
 from soar_jax._base import in_float64
-from soar_jax.coverage import lay_out
 from soar_jax.pair import pair_from
-from soar_jax.table import GroupedRows
 
-from .problems import enumerate_log_joints, random_problem
+from .problems import enumerate_log_joints, tiny_problem
 
 SIZES = (3, 3)
 BETAS = (1.0, 0.4)
@@ -21,9 +19,7 @@ BETAS = (1.0, 0.4)
 
 @pytest.fixture(scope="module")
 def tiny():
-    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=SIZES, num_rows=30)
-    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
-    moves = mcmc.make_moves(problem, pools, layout)
+    problem, moves, pools, covers, weights, hyper = tiny_problem()
     num_patterns = problem.bits.shape[2]
     numbers = [*range(SIZES[0]), *(num_patterns + np.arange(SIZES[1]))]
     states, memberships = [], []

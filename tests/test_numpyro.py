@@ -7,21 +7,15 @@ from numpyro.infer.util import log_density
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
-from soar_jax import SOARKernel, mcmc, soar_model, temper
+from soar_jax import SOARKernel, soar_model, temper
 from soar_jax._base import in_float64
-from soar_jax.coverage import lay_out
-from soar_jax.table import GroupedRows
 
-from .problems import enumerate_log_joints, random_problem
-
-SIZES = (3, 3)
+from .problems import enumerate_log_joints, tiny_problem
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=SIZES, num_rows=30)
-    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
-    moves = mcmc.make_moves(problem, pools, layout)
+    problem, moves, pools, covers, weights, hyper = tiny_problem()
     values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
     row = np.concatenate([np.repeat(np.arange(30), weights[0]), np.repeat(np.arange(30), weights[1])])
     labels = np.repeat([1, 0], [weights[0].sum(), weights[1].sum()])

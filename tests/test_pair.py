@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from soar_jax._base import in_float64
-from soar_jax.pair import empty_pair, flip, log_joint, pair_from, score_flips
+from soar_jax.joint import log_joint
+from soar_jax.pair import empty_pair, flip, pair_from, score_flips
 from soar_jax.problem import MAX_RULES
 
 from .problems import enumerate_log_joints, random_problem

@@ -2,18 +2,14 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from soar_jax import mcmc, temper
-from soar_jax.coverage import lay_out
-from soar_jax.table import GroupedRows
+from soar_jax import temper
 
-from .problems import enumerate_log_joints, random_problem
+from .problems import enumerate_log_joints, tiny_problem
 
 
 @pytest.fixture(scope="module")
 def sampled():
-    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
-    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
-    moves = mcmc.make_moves(problem, pools, layout)
+    problem, moves, pools, covers, weights, hyper = tiny_problem()
     values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
 
     def run(seed=0, **changes):
