@@ -1,270 +1,362 @@
-"""Metropolis kernels on pairs of rule sets, for the tempered posterior.
+"""A whole sampling run: warm-up that adapts ladder and weights, then draws, in blocks that can be saved.
 
-The target at inverse temperature beta is  prior(z) * likelihood(z) ** beta : the prior is left as it is,
-so that beta = 0 is the prior and beta = 1 the posterior. Each kernel is a pure function
-
-    step(rng_key, state, problem, moves, beta) -> (state, is_accepted)
-
-and leaves the target invariant by detailed balance:
-
-* ``flip``: one pattern, drawn evenly, in or out. The proposal is symmetric.
-* ``exchange``: a rule, drawn evenly from both sets, leaves for one of its relatives (patterns with similar
-  coverage, of either side). The number of rules stays, so the ratio of proposals is degree(out) / degree(in).
-* ``heal``: flip a pattern drawn with fixed weights, then give each of its relatives in a fixed order a draw from
-  its own full conditional; accepted by the exact ratio with the reverse sweep. Few acceptances, large moves:
-  a rule and its shorter or longer relatives change places at once.
-* ``informed``: one flip drawn in proportion to the square root of its posterior ratio (Zanella 2020), which the
-  all-neighbours pass gives for all patterns at once; accepted by the ratio of the two normalisers.
+Groups of replicas are independent of each other, so on a CPU each thread advances some of them with the same
+compiled program. Nothing a run draws depends on how groups are spread over threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._base import in_float64
-from .coverage import BitLayout
-from .joint import log_likelihood, log_prior
-from .pair import Pair, flip_row, score_flips
-from .pools import Pool
+from ._base import BoolArray, FloatArray, IntArray, in_float64
+from .descent import Clock, Progress
+from .flips import init
+from .kernels import KERNELS, Weights, make_moves, make_weights
+from .pair import pair_from
+from .priors import Hyperparameters
 from .problem import MAX_RULES, Problem
-from .relatives import find_relatives
+from .relatives import Kinship
+from .temper import BLOCK, Plan, Replicas, RoundSums, adapt_ladder, initial_ladder, run_block
 
-KERNELS = ("flip", "exchange", "heal", "informed")
+if TYPE_CHECKING:
+    from .saved_run import SavedRun
+
+_PHASES = (1, 1, 2, 4, 8)
+"""Relative lengths of the parts of warm-up; after each, ladder and weights are set anew."""
 
 
-class Moves(NamedTuple):
-    """What proposals need beside the problem; patterns are numbered side * num_patterns + index.
+@dataclass(frozen=True)
+class Draws:
+    """What sampling leaves behind; arrays of draws lead with (num_draws, num_groups).
 
     Attributes
     ----------
-    rows : (2 * num_patterns, num_words) uint64
-        Packed coverage, one contiguous row a pattern, for kernels that touch one pattern at a time.
-    number : (2 * num_patterns,) int32
-        Real patterns first, in order; the rest is padding.
-    relatives : (2 * num_patterns, max_relatives) int32
-    degree : (2 * num_patterns,) int32
-    heal_cumulative : (2 * num_patterns,) float64
-        Cumulative probability with which ``heal`` draws the pattern it flips; fixed while sampling.
+    packed : (num_draws, num_groups, 2, ceil(num_patterns / 8)) uint8
+        Membership, eight patterns a byte.
+    num_patterns : int
+    counts : (num_draws, num_groups, 4) int64
+        Packed class counts of the states.
+    log_likelihood, log_prior : (num_draws, num_groups) float64
+    visits : (num_groups, 2, num_patterns) int64
+        Rounds, of all and not only of the draws kept, in which each rule was in.
+    num_rounds : int
+        Rounds after warm-up.
+    betas : (num_temperatures,) float64
+        The ladder used, fixed after warm-up.
+    acceptance : (num_kernels, num_temperatures) float64
+        NaN for kernels the plan leaves out.
+    swap_probability : (num_temperatures - 1,) float64
+    round_trips : (num_groups,) int64
+    log_evidence, log_evidence_error : float
+        Log marginal likelihood by thermodynamic integration, and its standard error over groups.
+    was_stopped : bool
+        The time budget or an interrupt ended the run early.
     """
 
-    rows: jax.Array
-    number: jax.Array
-    relatives: jax.Array
-    degree: jax.Array
-    heal_cumulative: jax.Array
+    packed: np.ndarray
+    num_patterns: int
+    counts: IntArray
+    log_likelihood: FloatArray
+    log_prior: FloatArray
+    visits: IntArray
+    num_rounds: int
+    betas: FloatArray
+    acceptance: FloatArray
+    swap_probability: FloatArray
+    round_trips: IntArray
+    log_evidence: float
+    log_evidence_error: float
+    was_stopped: bool = False
+
+    @property
+    def included(self) -> BoolArray:
+        """Membership: (num_draws, num_groups, 2, num_patterns) bool."""
+        return np.unpackbits(self.packed, axis=-1, count=self.num_patterns).astype(bool)
 
 
-class SampleState(NamedTuple):
-    """A pair and the two parts of its log joint."""
+def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, lengths: IntArray) -> BoolArray:
+    """Draw a pair from the prior; a draw with too many rules is drawn again."""
+    while True:
+        included = np.zeros(lengths.shape, dtype=bool)
+        for side in (0, 1):
+            rate = generator.beta(hyper.rule_alpha[side], hyper.rule_beta[side])
+            real = lengths[side] > 0
+            included[side, real] = generator.random(real.sum()) < rate[lengths[side, real] - 1]
+        if included.sum(axis=1).max() <= MAX_RULES:
+            return included
 
-    pair: Pair
-    log_likelihood: jax.Array
-    log_prior: jax.Array
+
+def integrate(log_likelihood: FloatArray, betas: FloatArray) -> tuple[float, float]:
+    """Integrate the mean log likelihood, (num_groups, num_temperatures), over the ladder: value and error."""
+    by_group = np.trapezoid(log_likelihood, betas, axis=-1)
+    error = by_group.std(ddof=1) / np.sqrt(len(by_group)) if len(by_group) > 1 else np.nan
+    return float(by_group.mean()), float(error)
 
 
-Step = Callable[[jax.Array, SampleState, Problem, Moves, jax.Array], tuple[SampleState, jax.Array]]
+def _num_shards(num_groups: int) -> int:
+    """Threads that advance equal numbers of groups; an accelerator gets all groups at once."""
+    if jax.default_backend() != "cpu":
+        return 1
+    return max(n for n in range(1, (os.cpu_count() or 1) + 1) if num_groups % n == 0)
+
+
+def _phase_ends(num_blocks: int) -> list[int]:
+    """After which warm-up blocks to adapt."""
+    ends = np.unique(np.maximum(1, np.round(np.cumsum(_PHASES) / sum(_PHASES) * num_blocks))).astype(int)
+    return [int(end) for end in ends] if num_blocks else []
+
+
+class Sampler:
+    """The state of a run between blocks: replicas, ladder, weights, and what warm-up has learnt."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        hyper: Hyperparameters,
+        kinship: Kinship,
+        *,
+        seed: int,
+        num_groups: int,
+        num_temperatures: int,
+        annealed: BoolArray | None,
+        plan: Plan,
+        power: float,
+    ) -> None:
+        self.problem, self.hyper, self.kinship, self.plan = problem, hyper, kinship, plan
+        self.lengths = np.asarray(problem.length).astype(np.int64)
+        self.betas = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
+        generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
+        starts = [
+            annealed if annealed is not None and group % 2 == 1 else prior_pair(generator, hyper, self.lengths)
+            for group in range(num_groups)
+            for _ in range(num_temperatures)
+        ]
+        pairs = [pair_from(problem, start) for start in starts]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
+        states = jax.jit(jax.vmap(init, in_axes=(None, 0)))(problem, stacked)
+        shape = (num_groups, num_temperatures)
+        states = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*shape, *leaf.shape[1:]), states)
+        self.num_groups, self.num_shards = num_groups, _num_shards(num_groups)
+        self.replicas = Replicas(states, np.zeros(shape, np.int32), np.int32(0))
+        keys = jax.random.key(seed)
+        self.rng_keys = jax.vmap(jax.random.fold_in, (None, 0))(keys, jnp.arange(num_groups))
+        self.learnt: RoundSums | None = None
+        self.rounds_learnt = 0
+        self.set_weights(None)
+
+    def set_weights(self, inclusion: FloatArray | None) -> None:
+        """Focus proposals by the inclusion of each pattern at each temperature: (num_temperatures, 2, num_patterns)."""
+        self.inclusion = inclusion
+        by_temperature = None if inclusion is None else inclusion.reshape(len(self.betas), -1)
+        cold = None if by_temperature is None else by_temperature[len(self.betas) // 2 :].mean(axis=0)
+        self.moves = make_moves(self.problem, self.hyper, self.kinship, cold)
+        edges = np.asarray(self.moves.edges)
+        each = [
+            make_weights(self.problem, edges, None if by_temperature is None else row)
+            for row in (self.betas if by_temperature is None else by_temperature)
+        ]
+        self.weights = Weights(*(jnp.asarray(np.stack(leaves)) for leaves in zip(*each, strict=True)))
+
+    def advance(self, executor: ThreadPoolExecutor, thin: int) -> tuple[RoundSums, Any]:
+        """Run one block in all groups."""
+        size = self.num_groups // self.num_shards
+
+        @in_float64
+        def work(shard: int) -> Any:
+            mine = slice(shard * size, (shard + 1) * size)
+            part = Replicas(
+                jax.tree.map(lambda leaf: jnp.asarray(leaf[mine]), self.replicas.states),
+                jnp.asarray(self.replicas.journey[mine]),
+                jnp.asarray(self.replicas.round, jnp.int32),
+            )
+            result = run_block(
+                self.problem,
+                self.moves,
+                self.weights,
+                part,
+                jnp.asarray(self.betas),
+                self.rng_keys[mine],
+                jnp.int32(thin),
+                plan=self.plan,
+            )
+            return jax.device_get(result)
+
+        results = list(executor.map(work, range(self.num_shards)))
+        replicas, sums, draws = zip(*results, strict=True)
+        states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(r.states for r in replicas))
+        journey = np.concatenate([r.journey for r in replicas])
+        self.replicas = Replicas(states, journey, replicas[0].round)
+        joined = RoundSums(
+            np.mean([s.inclusion for s in sums], axis=0),
+            np.concatenate([s.visits for s in sums]),
+            np.concatenate([s.log_likelihood for s in sums]),
+            np.mean([s.acceptance for s in sums], axis=0),
+            np.concatenate([s.swap_probability for s in sums]),
+            np.concatenate([s.round_trips for s in sums]),
+        )
+        return joined, jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *draws)
+
+    def learn(self, sums: RoundSums, rounds: int) -> None:
+        """Remember a block of warm-up until the next adaptation."""
+        self.learnt = sums if self.learnt is None else jax.tree.map(np.add, self.learnt, sums)
+        self.rounds_learnt += rounds
+
+    def adapt(self) -> None:
+        """Set ladder and weights from the blocks since the last adaptation."""
+        if self.learnt is None:
+            return
+        if len(self.betas) > 1:
+            swaps = self.learnt.swap_probability.mean(axis=0) / self.rounds_learnt
+            betas = adapt_ladder(self.betas, swaps)
+            # inclusion was seen at the old temperatures
+            old = self.learnt.inclusion.reshape(len(self.betas), -1) / self.rounds_learnt
+            inclusion = _interpolate(betas, self.betas, old).reshape(self.learnt.inclusion.shape)
+            self.betas = betas
+        else:
+            inclusion = self.learnt.inclusion / self.rounds_learnt
+        self.learnt, self.rounds_learnt = None, 0
+        self.set_weights(inclusion)
+
+
+def _interpolate(new: FloatArray, old: FloatArray, values: FloatArray) -> FloatArray:
+    """Values, (len(old), n), at new temperatures."""
+    right = np.clip(np.searchsorted(old, new), 1, len(old) - 1)
+    share = ((new - old[right - 1]) / np.maximum(old[right] - old[right - 1], 1e-300))[:, None]
+    return (1 - share) * values[right - 1] + share * values[right]
 
 
 @in_float64
-def make_moves(problem: Problem, pools: tuple[Pool, Pool], layout: BitLayout) -> Moves:
-    """Lay out rows and relatives for the kernels."""
-    num_words, num_patterns = problem.bits.shape[1:]
-    relatives, degree = find_relatives(pools, layout, num_patterns)
-    real = np.asarray(problem.length).reshape(-1) > 0
-    number = np.concatenate([np.flatnonzero(real), np.flatnonzero(~real)])
-    weights = real / real.sum()
-    return Moves(
-        rows=jnp.asarray(np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)),
-        number=jnp.asarray(number, jnp.int32),
-        relatives=jnp.asarray(relatives, jnp.int32),
-        degree=jnp.asarray(degree, jnp.int32),
-        heal_cumulative=jnp.asarray(np.cumsum(weights)),
-    )
-
-
-def init(problem: Problem, pair: Pair) -> SampleState:
-    """Score a pair."""
-    return SampleState(
-        pair,
-        log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant),
-        log_prior(pair.sizes, problem.prior),
-    )
-
-
-def tempered(state: SampleState, beta: jax.Array) -> jax.Array:
-    """Log density of a state at inverse temperature ``beta``."""
-    return beta * state.log_likelihood + state.log_prior
-
-
-def flip_number(problem: Problem, moves: Moves, state: SampleState, number: jax.Array) -> SampleState:
-    """State after flipping one numbered pattern; impossible sizes have log prior -inf."""
-    num_patterns = problem.bits.shape[2]
-    row = jnp.take(moves.rows, number, axis=0)
-    flipped = init(problem, flip_row(problem, state.pair, number // num_patterns, number % num_patterns, row))
-    # a side has at most MAX_RULES rules in all, not only of each length
-    fits = (flipped.pair.sizes.sum(axis=1) <= MAX_RULES).all()
-    return flipped._replace(log_prior=jnp.where(fits, flipped.log_prior, -jnp.inf))
-
-
-def _select(is_taken: jax.Array, new: SampleState, old: SampleState) -> SampleState:
-    return jax.tree.map(lambda a, b: jnp.where(is_taken, a, b), new, old)
-
-
-def _accept(
-    rng_key: jax.Array, proposal: SampleState, state: SampleState, beta: jax.Array, log_ratio: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Metropolis-Hastings; ``log_ratio`` is that of the reverse to the forward proposal."""
-    change = tempered(proposal, beta) - tempered(state, beta) + log_ratio
-    is_accepted = jnp.log(jax.random.uniform(rng_key, dtype=jnp.float64)) < change
-    return _select(is_accepted, proposal, state), is_accepted
-
-
-def _draw_evenly(rng_key: jax.Array, count: jax.Array) -> jax.Array:
-    """Whole number in [0, count), evenly."""
-    uniform = jax.random.uniform(rng_key, dtype=jnp.float64)
-    return jnp.minimum(jnp.floor(uniform * count).astype(jnp.int32), jnp.maximum(count - 1, 0))
-
-
-def flip_step(
-    rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Flip one pattern drawn evenly."""
-    key_index, key_accept = jax.random.split(rng_key)
-    number = moves.number[_draw_evenly(key_index, problem.num_patterns.sum(dtype=jnp.int32))]
-    proposal = flip_number(problem, moves, state, number)
-    return _accept(key_accept, proposal, state, beta, jnp.zeros(()))
-
-
-def propose_exchange(
-    state: SampleState, problem: Problem, moves: Moves, out: jax.Array, new: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Exchange rule ``out`` for ``new``; the log ratio is -inf when that is no exchange."""
-    safe = jnp.maximum(new, 0)
-    included = state.pair.included.reshape(-1)
-    is_possible = included[out] & (new >= 0) & ~included[safe]
-    proposal = flip_number(problem, moves, flip_number(problem, moves, state, out), safe)
-    degree = moves.degree.astype(jnp.float64)
-    return proposal, jnp.where(is_possible, jnp.log(degree[out]) - jnp.log(degree[safe]), -jnp.inf)
-
-
-def exchange_step(
-    rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Exchange a rule for one of its relatives that is not a rule."""
-    key_out, key_in, key_accept = jax.random.split(rng_key, 3)
-    rank = jnp.cumsum(state.pair.included.reshape(-1), dtype=jnp.int32)
-    out = (rank <= _draw_evenly(key_out, rank[-1])).sum(dtype=jnp.int32).clip(0, rank.shape[0] - 1)
-    new = moves.relatives[out, _draw_evenly(key_in, moves.degree[out])]
-    proposal, log_ratio = propose_exchange(state, problem, moves, out, new)
-    return _accept(key_accept, proposal, state, beta, log_ratio)
-
-
-def _sweep(
+def run(
     problem: Problem,
-    moves: Moves,
-    state: SampleState,
-    around: jax.Array,
-    beta: jax.Array,
-    wanted: tuple[jax.Array, jax.Array],
-) -> tuple[SampleState, jax.Array]:
-    """Visit the relatives of a pattern in order; return the end state and the log probability of the path.
+    hyper: Hyperparameters,
+    kinship: Kinship,
+    *,
+    seed: int,
+    num_draws: int,
+    num_warmup: int,
+    num_groups: int = 4,
+    num_temperatures: int = 14,
+    thin: int = 1,
+    power: float = 1.0,
+    annealed: BoolArray | None = None,
+    plan: Plan | None = None,
+    time_budget: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    saved: SavedRun | None = None,
+) -> Draws:
+    """Sample the posterior of the pair.
 
-    ``wanted`` is (uniforms, target): a relative is redrawn from its full conditional by its uniform, or, where
-    the uniforms are NaN, brought to its membership in ``target`` at the probability that has.
+    Parameters
+    ----------
+    num_draws, num_warmup : int
+        Draws of each group, and how many more to leave out before; in blocks of `BLOCK`. Ladder and weights adapt
+        during warm-up and are fixed afterwards.
+    num_groups, num_temperatures : int
+        Independent groups of replicas, and the length of the ladder in each; 1 for no tempering.
+    thin : int
+        Rounds to a draw.
+    power : float
+        The likelihood is raised to this power at the cold end: below 1 for a coarsened posterior.
+    annealed : (2, num_patterns) bool, optional
+        A good pair. Every second group starts from it, the others from prior draws: overdispersed on purpose.
+    plan : Plan, optional
+        Steps of each kernel in a round.
+    time_budget : float, optional
+        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned.
+    progress : callable, optional
+        Called after each block.
+    saved : SavedRun, optional
+        Where to save blocks, and from where to resume.
     """
-    uniforms, target = wanted
-    is_forced = jnp.isnan(uniforms[0])
+    plan = Plan() if plan is None else plan
+    sampler = Sampler(
+        problem,
+        hyper,
+        kinship,
+        seed=seed,
+        num_groups=num_groups,
+        num_temperatures=num_temperatures,
+        annealed=annealed,
+        plan=plan,
+        power=power,
+    )
+    warm_blocks = -(-num_warmup // BLOCK)
+    draw_blocks = -(-num_draws // BLOCK)
+    blocks: list[tuple[RoundSums, Any]] = []
+    done = 0 if saved is None else saved.restore(sampler, blocks)
+    clock = Clock(time_budget)
+    warm_clock = Clock(None if time_budget is None else time_budget / 2)
+    adapt_after = _phase_ends(warm_blocks)
 
-    def visit(i: jax.Array, carry: tuple[SampleState, jax.Array]) -> tuple[SampleState, jax.Array]:
-        current, log_probability = carry
-        number = moves.relatives[around, i]
-        safe = jnp.maximum(number, 0)
-        flipped = flip_number(problem, moves, current, safe)
-        change = tempered(flipped, beta) - tempered(current, beta)
-        is_inside = current.pair.included.reshape(-1)[safe]
-        switches = jnp.where(is_forced, is_inside != target[safe], uniforms[i] < jax.nn.sigmoid(change))
-        switches = switches & (number >= 0)
-        log_step = jax.nn.log_sigmoid(jnp.where(switches, change, -change))
-        log_probability = log_probability + jnp.where(number >= 0, log_step, 0.0)
-        return _select(switches, flipped, current), log_probability
+    def report(phase: str, count: int, total: int, draws: Any) -> None:
+        if progress is not None:
+            score = -float(np.mean(draws.log_likelihood[-1] + draws.log_prior[-1]))
+            sizes = draws.included[-1].sum(axis=-1).mean(axis=0)
+            progress(Progress(phase, count, total, score, (round(sizes[0]), round(sizes[1]))))
 
-    return jax.lax.fori_loop(0, moves.relatives.shape[1], visit, (state, jnp.zeros(())))
+    def advance_all() -> Iterator[None]:
+        nonlocal done
+        while done < warm_blocks:
+            sums, draws = sampler.advance(executor, thin)
+            sampler.learn(sums, BLOCK * thin)
+            done += 1
+            if warm_clock.is_over():
+                done = warm_blocks
+            if done in adapt_after:
+                sampler.adapt()
+            report("warm-up", done * BLOCK, warm_blocks * BLOCK, draws)
+            yield
+        while len(blocks) < draw_blocks and not (blocks and clock.is_over()):
+            sums, draws = sampler.advance(executor, thin)
+            blocks.append((sums, draws._replace(included=np.packbits(draws.included, axis=-1))))
+            done += 1
+            report("sampling", len(blocks) * BLOCK, draw_blocks * BLOCK, draws)
+            yield
 
-
-def propose_heal(
-    state: SampleState,
-    problem: Problem,
-    moves: Moves,
-    beta: jax.Array,
-    around: jax.Array,
-    wanted: tuple[jax.Array, jax.Array],
-) -> tuple[SampleState, jax.Array, jax.Array]:
-    """Flip ``around`` and sweep its relatives: proposal, log probability of the sweep and of the way back."""
-    started = flip_number(problem, moves, state, around)
-    proposal, log_forward = _sweep(problem, moves, started, around, beta, wanted)
-    returned = flip_number(problem, moves, proposal, around)
-    back = (jnp.full_like(wanted[0], jnp.nan), state.pair.included.reshape(-1))
-    _, log_reverse = _sweep(problem, moves, returned, around, beta, back)
-    is_possible = jnp.isfinite(started.log_prior) & jnp.isfinite(proposal.log_prior)
-    return proposal, log_forward, jnp.where(is_possible, log_reverse, -jnp.inf)
-
-
-def heal_step(
-    rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Flip a pattern, let its relatives adapt, accept by the exact ratio with the way back."""
-    key_index, key_sweep, key_accept = jax.random.split(rng_key, 3)
-    uniform = jax.random.uniform(key_index, dtype=jnp.float64) * moves.heal_cumulative[-1]
-    around = (moves.heal_cumulative <= uniform).sum(dtype=jnp.int32).clip(0, moves.heal_cumulative.shape[0] - 1)
-    uniforms = jax.random.uniform(key_sweep, (moves.relatives.shape[1],), jnp.float64)
-    wanted = (uniforms, state.pair.included.reshape(-1))
-    proposal, log_forward, log_reverse = propose_heal(state, problem, moves, beta, around, wanted)
-    return _accept(key_accept, proposal, state, beta, log_reverse - log_forward)
-
-
-def informed_weights(problem: Problem, state: SampleState, beta: jax.Array) -> jax.Array:
-    """Log probability of drawing each flip: (2 * num_patterns,), -inf where impossible."""
-
-    def one_side(side: jax.Array) -> jax.Array:
-        by_kind = [score_flips(problem, state.pair, side, jnp.array(kind), beta) for kind in (False, True)]
-        return jnp.where(state.pair.included[side], by_kind[1], by_kind[0])
-
-    scores = jax.lax.map(one_side, jnp.arange(2, dtype=jnp.int32)).reshape(-1)
-    return jax.nn.log_softmax(0.5 * (scores - tempered(state, beta)))
+    with ThreadPoolExecutor(sampler.num_shards) as executor:
+        try:
+            for _ in advance_all():
+                if saved is not None:
+                    saved.keep(sampler, blocks, done)
+        except KeyboardInterrupt:
+            if not blocks:
+                raise
+            clock.stopped = True
+    if saved is not None:
+        saved.finish(sampler, blocks, done)
+    return _join(sampler, blocks, num_draws, thin, clock.stopped)
 
 
-def propose_informed(
-    state: SampleState, problem: Problem, moves: Moves, beta: jax.Array, number: jax.Array, forward: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Flip ``number``; the log ratio compares the two normalisers."""
-    proposal = flip_number(problem, moves, state, number)
-    return proposal, informed_weights(problem, proposal, beta)[number] - forward[number]
+def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int, thin: int, stopped: bool) -> Draws:
+    num_rounds = len(blocks) * BLOCK * thin
+    sums: RoundSums = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(s for s, _ in blocks))
+    draws = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:num_draws], *(d for _, d in blocks))
+    evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.betas)
+    is_used = np.array([count > 0 for count in sampler.plan])
+    return Draws(
+        draws.included,
+        sampler.lengths.shape[1],
+        draws.counts,
+        draws.log_likelihood,
+        draws.log_prior,
+        sums.visits,
+        num_rounds,
+        sampler.betas,
+        np.where(is_used[:, None], sums.acceptance / num_rounds, np.nan),
+        sums.swap_probability.mean(axis=0) / num_rounds,
+        sums.round_trips.astype(np.int64),
+        evidence,
+        error,
+        stopped,
+    )
 
 
-def informed_step(
-    rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Flip one pattern drawn in proportion to the square root of its posterior ratio."""
-    key_index, key_accept = jax.random.split(rng_key)
-    forward = informed_weights(problem, state, beta)
-    number = jax.random.categorical(key_index, forward).astype(jnp.int32)
-    proposal, log_ratio = propose_informed(state, problem, moves, beta, number, forward)
-    return _accept(key_accept, proposal, state, beta, log_ratio)
-
-
-STEPS: dict[str, Step] = {
-    "flip": flip_step,
-    "exchange": exchange_step,
-    "heal": heal_step,
-    "informed": informed_step,
-}
-
-
-def build_kernel(name: str) -> Step:
-    """Return one of the kernels of `KERNELS`."""
-    return STEPS[name]
+__all__ = ["KERNELS", "Draws", "Plan", "Sampler", "integrate", "prior_pair", "run"]

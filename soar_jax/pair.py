@@ -19,8 +19,8 @@ from .problem import MAX_RULES, NUM_PLANES, Problem
 
 # How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
 # outside the other side it leaves passive for consensus, inside it leaves the other consensus for active.
-_GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
-_GAIN_OTHER = ((0, -1, 1, 0), (-1, 0, 1, 0))
+GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
+GAIN_OTHER = ((0, -1, 1, 0), (-1, 0, 1, 0))
 
 
 class Pair(NamedTuple):
@@ -55,7 +55,7 @@ def empty_pair(problem: Problem) -> Pair:
     )
 
 
-def _or_planes(planes: jax.Array) -> jax.Array:
+def or_planes(planes: jax.Array) -> jax.Array:
     covered = planes[0]
     for plane in planes[1:]:
         covered = covered | plane
@@ -65,7 +65,7 @@ def _or_planes(planes: jax.Array) -> jax.Array:
 def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Packed rows covered by a side at least once, and at least twice."""
     planes = pair.planes[side]
-    twice = _or_planes(planes[1:])
+    twice = or_planes(planes[1:])
     return planes[0] | twice, twice
 
 
@@ -88,7 +88,7 @@ def flip_row(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array, ro
     affected = row & ~jnp.where(is_removal, twice, once)
     moved = weighted_count(problem, jnp.stack([affected & ~other, affected & other]))
     sign = jnp.where(is_removal, -1, 1).astype(jnp.int64)
-    gain = moved[0] * jnp.array(_GAIN_FREE, jnp.int64)[side] + moved[1] * jnp.array(_GAIN_OTHER, jnp.int64)[side]
+    gain = moved[0] * jnp.array(GAIN_FREE, jnp.int64)[side] + moved[1] * jnp.array(GAIN_OTHER, jnp.int64)[side]
     # borrow where subtracting, carry where adding
     invert = jnp.where(is_removal, ~jnp.uint64(0), jnp.uint64(0))
     planes, carry = [], row
@@ -143,7 +143,7 @@ def score_flips(
     movable = ~jnp.where(is_removal, twice, once)
     free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
     sign = jnp.where(is_removal, -1, 1)
-    gain = jnp.array([_GAIN_FREE, _GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
+    gain = jnp.array([GAIN_FREE, GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
     counts = pair.counts[None] + free[:, None] * gain[:1] + shared[:, None] * gain[1:]
     likelihood = log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
     likelihood = likelihood if power is None else power * likelihood

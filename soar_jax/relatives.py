@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ._base import FloatArray, IntArray, WordArray
+from ._base import BoolArray, FloatArray, IntArray, WordArray, round_up_to_bucket
 from .coverage import BitLayout
 from .pools import Pool
 
-MAX_RELATIVES = 16
 _CHUNK_WORDS = 1 << 22
+_MIN_EDGES = 64
+_FLOOR = 0.01
+"""Weight of a pattern that warm-up has never seen included."""
 
 
 def jaccard(bits: WordArray, layout: BitLayout) -> FloatArray:
@@ -25,36 +29,80 @@ def jaccard(bits: WordArray, layout: BitLayout) -> FloatArray:
     return similarity
 
 
-def find_relatives(
-    pools: tuple[Pool, Pool], layout: BitLayout, num_patterns: int, max_relatives: int = MAX_RELATIVES
-) -> tuple[IntArray, IntArray]:
-    """List each pattern's most similar ones, of both sides, so that being relatives is mutual.
+@dataclass(frozen=True)
+class Kinship:
+    """How the candidates of both sides relate.
 
-    Patterns are numbered side * num_patterns + index, with padding in between.
-
-    Returns
-    -------
-    relatives : (2 * num_patterns, max_relatives) int64
-        Most similar first; -1 where there are fewer.
-    degree : (2 * num_patterns,) int64
+    Attributes
+    ----------
+    number : (num,) int64
+        side * num_patterns + index of each candidate.
+    similarity : (num, num) float64
+        Jaccard similarity of coverage, 0 on the diagonal.
+    is_kin : (num, num) bool
+        Same side, and the literals of one are among those of the other: one generalises the other.
     """
+
+    number: IntArray
+    similarity: FloatArray
+    is_kin: BoolArray
+
+
+def find_kinship(pools: tuple[Pool, Pool], layout: BitLayout, num_patterns: int) -> Kinship:
+    """Compare every two candidates; patterns are numbered with padding between the sides."""
     number = np.concatenate([np.arange(len(pools[0])), num_patterns + np.arange(len(pools[1]))])
-    relatives = np.full((2 * num_patterns, max_relatives), -1, dtype=np.int64)
-    degree = np.zeros(2 * num_patterns, dtype=np.int64)
-    if len(number) < 2:  # noqa: PLR2004
-        return relatives, degree
     similarity = jaccard(np.concatenate([pools[0].bits, pools[1].bits]), layout)
-    np.fill_diagonal(similarity, -1.0)
-    near = np.argsort(-similarity, axis=1, kind="stable")[:, : 2 * max_relatives]
-    one = np.repeat(np.arange(len(number)), near.shape[1])
-    other = near.reshape(-1)
-    edges = np.unique(np.stack([np.minimum(one, other), np.maximum(one, other)], axis=1), axis=0)
-    strength = similarity[edges[:, 0], edges[:, 1]]
-    # most similar first; an edge is kept when both ends still have room, which keeps the graph mutual
-    for a, b in edges[np.argsort(-strength, kind="stable")]:
-        first, second = number[a], number[b]
-        if strength.size and similarity[a, b] > 0 and max(degree[first], degree[second]) < max_relatives:
-            relatives[first, degree[first]], relatives[second, degree[second]] = second, first
-            degree[first] += 1
-            degree[second] += 1
-    return relatives, degree
+    np.fill_diagonal(similarity, 0.0)
+    patterns = [*pools[0].patterns, *pools[1].patterns]
+    names = {literal: i for i, literal in enumerate(dict.fromkeys(z for pattern in patterns for z in pattern))}
+    has = np.zeros((len(patterns), len(names)), dtype=np.float32)
+    for row, pattern in zip(has, patterns, strict=True):
+        row[[names[literal] for literal in pattern]] = 1
+    length = has.sum(axis=1)
+    side = number >= num_patterns
+    is_kin = (has @ has.T == np.minimum(length[:, None], length)) & (length[:, None] != length)
+    return Kinship(number, similarity, is_kin & (side[:, None] == side))
+
+
+def _strongest(strength: FloatArray, count: int) -> IntArray:
+    """Per row the columns of greatest strength, strongest first; -1 where it is not positive."""
+    order = np.argsort(-strength, axis=1, kind="stable")[:, :count]
+    return np.where(np.take_along_axis(strength, order, axis=1) > 0, order, -1)
+
+
+def nearest(kinship: Kinship, num_patterns: int, count: int, inclusion: FloatArray, *, kin_only: bool) -> IntArray:
+    """List for each numbered pattern the relatives that matter most: (2 * num_patterns, count), -1 where fewer.
+
+    Parameters
+    ----------
+    inclusion : (2 * num_patterns,) float64
+        How often warm-up saw each pattern included; similar patterns that occur come first.
+    kin_only : bool
+        Only patterns that generalise or specialise it.
+    """
+    strength = kinship.similarity * (inclusion[kinship.number] + _FLOOR)
+    if kin_only:
+        strength = strength * kinship.is_kin
+    lists = np.full((2 * num_patterns, count), -1, dtype=np.int64)
+    if len(kinship.number):
+        found = _strongest(strength, count)
+        lists[kinship.number, : found.shape[1]] = np.where(found >= 0, kinship.number[found], -1)
+    return lists
+
+
+def find_edges(kinship: Kinship, count: int) -> IntArray:
+    """Pairs of patterns to exchange: each one's most similar of either side, and its closest kin: (num_edges, 2).
+
+    Filled up with pairs of the first pattern with itself, which are no exchange, so that like pools share shapes.
+    """
+    parts = []
+    for strength in (kinship.similarity, kinship.similarity * kinship.is_kin):
+        found = _strongest(strength, count) if len(strength) else np.zeros((0, 0), dtype=np.int64)
+        one = np.repeat(np.arange(len(found)), found.shape[1])
+        other = found.reshape(-1)
+        parts.append(np.stack([one, other], axis=1)[other >= 0])
+    edges = np.sort(np.concatenate(parts), axis=1)
+    edges = np.unique(edges, axis=0)
+    padded = np.zeros((round_up_to_bucket(len(edges), _MIN_EDGES), 2), dtype=np.int64)
+    padded[: len(edges)] = kinship.number[edges].reshape(-1, 2)
+    return padded

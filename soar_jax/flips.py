@@ -1,0 +1,147 @@
+"""One flip in many replicas at once: scored first, applied under a mask.
+
+`soar_jax.pair.flip` serves one search at a time and touches one side's planes. Samplers move dozens of replicas in
+step and refuse most proposals, so here both sides' planes are passed through arithmetic without gathers or
+scatters, a refused flip adds an empty row, and the prior is looked up as a difference. Under `jax.vmap` the whole
+flip becomes a few fat loops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from .joint import log_likelihood, log_prior
+from .pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
+from .problem import MAX_RULES, NUM_PLANES, Problem
+
+
+class SampleState(NamedTuple):
+    """A pair and the two parts of its log joint."""
+
+    pair: Pair
+    log_likelihood: jax.Array
+    log_prior: jax.Array
+
+
+class Patterns(NamedTuple):
+    """Both pools in one numbering, side * num_patterns + index, for code that touches one pattern at a time.
+
+    Attributes
+    ----------
+    rows : (2 * num_patterns, num_words) uint64
+        Packed coverage, one contiguous row a pattern.
+    kind : (2 * num_patterns,) int32
+        side * num_lengths + length.
+    prior_gain : (2 * num_lengths, MAX_RULES + 1) float64
+        By kind: what the (n + 1)-th rule of that kind adds to the log prior.
+    """
+
+    rows: jax.Array
+    kind: jax.Array
+    prior_gain: jax.Array
+
+
+class Scored(NamedTuple):
+    """A flip that could be made: the pattern, and what it would lead to."""
+
+    number: jax.Array
+    row: jax.Array
+    is_removal: jax.Array
+    counts: jax.Array
+    log_likelihood: jax.Array
+    log_prior: jax.Array
+
+
+def init(problem: Problem, pair: Pair) -> SampleState:
+    """Score a pair."""
+    return SampleState(
+        pair,
+        log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant),
+        log_prior(pair.sizes, problem.prior),
+    )
+
+
+def tempered(state: SampleState | Scored, beta: jax.Array) -> jax.Array:
+    """Log density at inverse temperature ``beta``; the prior is untouched."""
+    return beta * state.log_likelihood + state.log_prior
+
+
+def _of_side(is_negative: jax.Array, by_side: jax.Array) -> jax.Array:
+    return jnp.where(is_negative, by_side[1], by_side[0])
+
+
+def score_flip(problem: Problem, patterns: Patterns, state: SampleState, number: jax.Array) -> Scored:
+    """What flipping one numbered pattern would lead to; impossible sizes have log prior -inf."""
+    pair, row = state.pair, patterns.rows[number]
+    is_negative = number >= problem.bits.shape[2]
+    is_removal = pair.included.reshape(-1)[number]
+    twice = jax.vmap(or_planes)(pair.planes[:, 1:])
+    once = pair.planes[:, 0] | twice
+    affected = row & ~jnp.where(is_removal, _of_side(is_negative, twice), _of_side(is_negative, once))
+    other = _of_side(~is_negative, once)
+    zero = jnp.zeros((), jnp.int64)
+    # one reduction with two results: each small operation costs as much as its work
+    free, shared = jax.lax.reduce(
+        tuple(
+            (jax.lax.population_count(words) << problem.shift).astype(jnp.int64)
+            for words in (affected & ~other, affected & other)
+        ),
+        (zero, zero),
+        lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        (0,),
+    )
+    sign = jnp.where(is_removal, -1, 1).astype(jnp.int64)
+    gain = free * _of_side(is_negative, jnp.array(GAIN_FREE, jnp.int64))
+    gain = gain + shared * _of_side(is_negative, jnp.array(GAIN_OTHER, jnp.int64))
+    counts = pair.counts + sign * gain
+    kind = patterns.kind[number]
+    size = pair.sizes.reshape(-1)[kind]
+    prior_gain = sign * patterns.prior_gain[kind, size - is_removal]
+    fits = is_removal | (_of_side(is_negative, pair.sizes).sum() < MAX_RULES)
+    return Scored(
+        number,
+        row,
+        is_removal,
+        counts,
+        log_likelihood(counts, problem.alpha, problem.beta, problem.constant),
+        jnp.where(fits, state.log_prior + prior_gain, -jnp.inf),
+    )
+
+
+def apply_flip(
+    problem: Problem, patterns: Patterns, state: SampleState, flip: Scored, is_taken: jax.Array
+) -> SampleState:
+    """Make a scored flip where ``is_taken``; else give the state back."""
+    pair = state.pair
+    nothing = jnp.zeros((), jnp.uint64)
+    is_negative = flip.number >= problem.bits.shape[2]
+    row = jnp.where(is_taken, flip.row, nothing)
+    carry = jnp.stack([jnp.where(is_negative, nothing, row), jnp.where(is_negative, row, nothing)])
+    # carry where adding, borrow where subtracting
+    invert = jnp.where(flip.is_removal, ~nothing, nothing)
+    planes = []
+    for k in range(NUM_PLANES):
+        plane = pair.planes[:, k]
+        planes.append(plane ^ carry)
+        carry = (plane ^ invert) & carry
+    kinds = jnp.arange(pair.sizes.size, dtype=jnp.int32).reshape(pair.sizes.shape)
+    change = jnp.where(is_taken, jnp.where(flip.is_removal, -1, 1), 0).astype(jnp.int32)
+    included = pair.included.reshape(-1).at[flip.number].set(flip.is_removal ^ is_taken)
+    return SampleState(
+        Pair(
+            included=included.reshape(pair.included.shape),
+            planes=jnp.stack(planes, axis=1),
+            counts=jnp.where(is_taken, flip.counts, pair.counts),
+            sizes=pair.sizes + change * (kinds == patterns.kind[flip.number]),
+        ),
+        jnp.where(is_taken, flip.log_likelihood, state.log_likelihood),
+        jnp.where(is_taken, flip.log_prior, state.log_prior),
+    )
+
+
+def select(is_taken: jax.Array, new: SampleState, old: SampleState) -> SampleState:
+    """Take one of two states."""
+    return jax.tree.map(lambda a, b: jnp.where(is_taken, a, b), new, old)

@@ -1,0 +1,365 @@
+"""Metropolis kernels on pairs of rule sets, for the tempered posterior.
+
+The target at inverse temperature beta is  prior(z) * likelihood(z) ** beta : the prior is left as it is,
+so that beta = 0 is the prior and beta = 1 the posterior. Each kernel is a pure function
+
+    step(uniforms, state, problem, moves, weights, beta) -> (state, is_accepted)
+
+of even random numbers (`build_kernel` makes one that takes a key), and leaves the target invariant by detailed
+balance. What is drawn comes from fixed weights that do not look at the state, which keeps proposals symmetric:
+
+* ``flip``: one pattern in or out.
+* ``exchange``: two patterns of an edge, exactly one of which is in, change places: patterns of similar coverage,
+  of either side, or a pattern and one that generalises or specialises it.
+* ``heal``: flip a pattern, then give each of its relatives in a fixed order a draw from its own full conditional;
+  accepted by the exact ratio with the reverse sweep. Few acceptances, large moves.
+* ``kin``: the same with the patterns that generalise or specialise it: a rule and its shorter or longer forms
+  change places at once.
+* ``informed``: one flip drawn in proportion to the square root of its posterior ratio (Zanella 2020), which the
+  all-neighbours pass gives for all patterns at once; accepted by the ratio of the two normalisers.
+
+At beta = 0 `draw_from_prior` replaces the pair by an independent draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import gammaln
+
+from ._base import FloatArray, IntArray, in_float64
+from .flips import Patterns, SampleState, Scored, apply_flip, init, score_flip, select, tempered
+from .pair import empty_pair, score_flips
+from .priors import Hyperparameters
+from .problem import MAX_RULES, Problem
+from .relatives import Kinship, find_edges, nearest
+
+KERNELS = ("flip", "exchange", "heal", "kin", "informed")
+NUM_RELATIVES = 12
+_EDGES_EACH = 8
+
+
+class Moves(NamedTuple):
+    """What proposals need beside the problem; patterns are numbered side * num_patterns + index.
+
+    Attributes
+    ----------
+    patterns : Patterns
+    edges : (num_edges, 2) int32
+        Patterns to exchange.
+    relatives, kin : (2 * num_patterns, NUM_RELATIVES) int32
+        What ``heal`` and ``kin`` sweep; -1 where there are fewer.
+    size_cumulative : (2 * num_lengths, MAX_RULES + 1) float64
+        By kind: cumulative prior probability of 0, 1, ... rules.
+    kind_start : (2 * num_lengths,) int32
+        How many patterns have a smaller kind.
+    """
+
+    patterns: Patterns
+    edges: jax.Array
+    relatives: jax.Array
+    kin: jax.Array
+    size_cumulative: jax.Array
+    kind_start: jax.Array
+
+
+class Weights(NamedTuple):
+    """Cumulative probabilities of what each kernel draws, fixed while sampling: patterns, edges, patterns."""
+
+    flip: jax.Array
+    edge: jax.Array
+    heal: jax.Array
+
+
+Step = Callable[
+    [jax.Array, SampleState, Problem, Moves, Weights, jax.Array],
+    tuple[SampleState, jax.Array],
+]
+
+
+def _size_table(hyper: Hyperparameters, prior: FloatArray) -> FloatArray:
+    """Cumulative prior probability of n rules of each kind: (2 * num_lengths, MAX_RULES + 1)."""
+    table = np.ones((*prior.shape[:2], MAX_RULES + 1))
+    n = np.arange(MAX_RULES + 1)
+    for side, sizes in enumerate(hyper.pool_size):
+        for length, size in enumerate(sizes, start=1):
+            ways = gammaln(size + 1) - gammaln(n + 1) - gammaln(np.maximum(size - n, 0) + 1)
+            mass = np.exp(np.where(n <= size, ways + prior[side, length, : MAX_RULES + 1], -np.inf))
+            table[side, length] = np.cumsum(mass) / mass.sum()
+    return table.reshape(-1, MAX_RULES + 1)
+
+
+@in_float64
+def make_moves(problem: Problem, hyper: Hyperparameters, kinship: Kinship, inclusion: FloatArray | None = None) -> Moves:
+    """Lay out rows, relatives and the prior for the kernels.
+
+    ``inclusion``, (2 * num_patterns,), is how often each pattern was in so far: relatives that occur come first.
+    """
+    num_words, num_patterns = problem.bits.shape[1:]
+    prior = np.asarray(problem.prior)
+    num_lengths = prior.shape[1]
+    kind = (np.arange(2)[:, None] * num_lengths + np.asarray(problem.length)).reshape(-1)
+    with np.errstate(invalid="ignore"):
+        gain = np.diff(prior, axis=-1).reshape(2 * num_lengths, -1)
+    inclusion = np.zeros(2 * num_patterns) if inclusion is None else inclusion
+    lists = [nearest(kinship, num_patterns, NUM_RELATIVES, inclusion, kin_only=only) for only in (False, True)]
+    return Moves(
+        patterns=Patterns(
+            jnp.asarray(np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)),
+            jnp.asarray(kind, jnp.int32),
+            jnp.asarray(np.where(np.isnan(gain), -np.inf, gain)),
+        ),
+        edges=jnp.asarray(find_edges(kinship, _EDGES_EACH), jnp.int32),
+        relatives=jnp.asarray(lists[0], jnp.int32),
+        kin=jnp.asarray(lists[1], jnp.int32),
+        size_cumulative=jnp.asarray(_size_table(hyper, prior)),
+        kind_start=jnp.asarray(np.searchsorted(np.sort(kind), np.arange(2 * num_lengths)), jnp.int32),
+    )
+
+
+def make_weights(problem: Problem, edges: IntArray, inclusion: FloatArray | None = None) -> Weights:
+    """Say how often each pattern and edge is tried.
+
+    Half of the flips go to all patterns evenly, half to those that were sometimes in and sometimes out in
+    ``inclusion`` (2 * num_patterns,); edges likewise, by the chance that exactly one end is in; ``heal`` and ``kin``
+    start at patterns that occur. Without ``inclusion`` everything is even.
+    """
+    real = (np.asarray(problem.length).reshape(-1) > 0).astype(np.float64)
+    everywhere = (edges[:, 0] != edges[:, 1]).astype(np.float64)
+    if not everywhere.any():
+        everywhere[:] = 1.0  # nothing to exchange: every try is refused
+    if inclusion is None:
+        return Weights(*(np.cumsum(w / max(w.sum(), 1)) for w in (real, everywhere, real)))
+    p = np.clip(inclusion, 0.0, 1.0)
+    one, other = p[edges[:, 0]], p[edges[:, 1]]
+    return Weights(
+        _mixture(real, p * (1 - p), 0.5),
+        _mixture(everywhere, one * (1 - other) + other * (1 - one), 0.8),
+        _mixture(real, p * (1.05 - p), 0.8),
+    )
+
+
+def _mixture(everywhere: FloatArray, focus: FloatArray, share: float) -> FloatArray:
+    """Cumulative distribution of a share drawn by focus, the rest evenly."""
+    total = max(everywhere.sum(), 1.0)
+    focus = focus * everywhere
+    if focus.sum() <= 0:
+        return np.cumsum(everywhere / total)
+    return np.cumsum(share * focus / focus.sum() + (1 - share) * everywhere / total)
+
+
+def draw_index(cumulative: jax.Array, uniform: jax.Array) -> jax.Array:
+    """Index drawn by its weight; entries of weight 0 are never drawn."""
+    found = jnp.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return jnp.minimum(found, cumulative.shape[0] - 1).astype(jnp.int32)
+
+
+def _is_accepted(uniform: jax.Array, new: SampleState | Scored, old: SampleState, beta: jax.Array) -> jax.Array:
+    """Metropolis rule for a symmetric proposal."""
+    return jnp.log(uniform) < tempered(new, beta) - tempered(old, beta)
+
+
+def flip_step(
+    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Flip one pattern."""
+    flip = score_flip(problem, moves.patterns, state, draw_index(weights.flip, uniforms[0]))
+    is_accepted = _is_accepted(uniforms[1], flip, state, beta)
+    return apply_flip(problem, moves.patterns, state, flip, is_accepted), is_accepted
+
+
+def propose_exchange(
+    state: SampleState, problem: Problem, moves: Moves, edge: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Exchange the ends of an edge; the second value says whether exactly one was in, else it is no exchange."""
+    included = state.pair.included.reshape(-1)
+    one, other = moves.edges[edge, 0], moves.edges[edge, 1]
+    is_possible = included[one] != included[other]
+    always = jnp.array(True)
+    out, new = jnp.where(included[one], one, other), jnp.where(included[one], other, one)
+    without = apply_flip(problem, moves.patterns, state, score_flip(problem, moves.patterns, state, out), always)
+    flip = score_flip(problem, moves.patterns, without, new)
+    return apply_flip(problem, moves.patterns, without, flip, always), is_possible
+
+
+def exchange_step(
+    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Exchange a rule for a similar pattern, or for one that generalises or specialises it."""
+    proposal, is_possible = propose_exchange(state, problem, moves, draw_index(weights.edge, uniforms[0]))
+    is_accepted = is_possible & _is_accepted(uniforms[1], proposal, state, beta)
+    return select(is_accepted, proposal, state), is_accepted
+
+
+def _sweep(
+    problem: Problem,
+    moves: Moves,
+    state: SampleState,
+    relatives: jax.Array,
+    beta: jax.Array,
+    wanted: tuple[jax.Array, jax.Array],
+) -> tuple[SampleState, jax.Array]:
+    """Visit relatives in order; return the end state and the log probability of the path.
+
+    ``wanted`` is (uniforms, target): a relative is redrawn from its full conditional by its uniform, or, where
+    the uniforms are NaN, brought to its membership in ``target`` at the probability that has.
+    """
+    uniforms, target = wanted
+
+    def visit(i: jax.Array, carry: tuple[SampleState, jax.Array]) -> tuple[SampleState, jax.Array]:
+        current, log_probability = carry
+        is_real, number = relatives[i] >= 0, jnp.maximum(relatives[i], 0)
+        flip = score_flip(problem, moves.patterns, current, number)
+        change = tempered(flip, beta) - tempered(current, beta)
+        is_forced = jnp.isnan(uniforms[i])
+        switches = jnp.where(is_forced, flip.is_removal != target[number], uniforms[i] < jax.nn.sigmoid(change))
+        switches = switches & is_real
+        log_step = jnp.where(is_real, jax.nn.log_sigmoid(jnp.where(switches, change, -change)), 0.0)
+        return apply_flip(problem, moves.patterns, current, flip, switches), log_probability + log_step
+
+    return jax.lax.fori_loop(0, relatives.shape[0], visit, (state, jnp.zeros(())))
+
+
+def propose_heal(
+    state: SampleState,
+    problem: Problem,
+    moves: Moves,
+    beta: jax.Array,
+    around: tuple[jax.Array, jax.Array],
+    wanted: tuple[jax.Array, jax.Array],
+) -> tuple[SampleState, jax.Array, jax.Array]:
+    """Flip a pattern and sweep its relatives: proposal, log probability of the sweep and of the way back.
+
+    ``around`` is the pattern's number and its list of relatives.
+    """
+    number, relatives = around
+    always = jnp.array(True)
+    flip = score_flip(problem, moves.patterns, state, number)
+    started = apply_flip(problem, moves.patterns, state, flip, always)
+    proposal, log_forward = _sweep(problem, moves, started, relatives, beta, wanted)
+    back = score_flip(problem, moves.patterns, proposal, number)
+    returned = apply_flip(problem, moves.patterns, proposal, back, always)
+    forced = (jnp.full_like(wanted[0], jnp.nan), state.pair.included.reshape(-1))
+    _, log_reverse = _sweep(problem, moves, returned, relatives, beta, forced)
+    is_possible = jnp.isfinite(started.log_prior) & jnp.isfinite(returned.log_prior)
+    return proposal, log_forward, jnp.where(is_possible, log_reverse, -jnp.inf)
+
+
+def _heal(
+    uniforms: jax.Array,
+    state: SampleState,
+    problem: Problem,
+    moves: Moves,
+    around: tuple[jax.Array, jax.Array],
+    beta: jax.Array,
+) -> tuple[SampleState, jax.Array]:
+    wanted = (uniforms[2:], state.pair.included.reshape(-1))
+    proposal, log_forward, log_reverse = propose_heal(state, problem, moves, beta, around, wanted)
+    change = tempered(proposal, beta) - tempered(state, beta) + log_reverse - log_forward
+    is_accepted = jnp.log(uniforms[1]) < change
+    return select(is_accepted, proposal, state), is_accepted
+
+
+def heal_step(
+    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Flip a pattern, let the patterns of similar coverage adapt, accept by the exact ratio with the way back."""
+    number = draw_index(weights.heal, uniforms[0])
+    return _heal(uniforms, state, problem, moves, (number, moves.relatives[number]), beta)
+
+
+def kin_step(
+    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Flip a pattern, let those that generalise or specialise it adapt, accept by the exact ratio."""
+    number = draw_index(weights.heal, uniforms[0])
+    return _heal(uniforms, state, problem, moves, (number, moves.kin[number]), beta)
+
+
+def informed_weights(problem: Problem, state: SampleState, beta: jax.Array) -> jax.Array:
+    """Log probability of drawing each flip: (2 * num_patterns,), -inf where impossible."""
+
+    def one_side(side: jax.Array) -> jax.Array:
+        by_kind = [score_flips(problem, state.pair, side, jnp.array(kind), beta) for kind in (False, True)]
+        return jnp.where(state.pair.included[side], by_kind[1], by_kind[0])
+
+    scores = jax.lax.map(one_side, jnp.arange(2, dtype=jnp.int32)).reshape(-1)
+    return jax.nn.log_softmax(0.5 * (scores - tempered(state, beta)))
+
+
+def propose_informed(
+    state: SampleState, problem: Problem, moves: Moves, beta: jax.Array, number: jax.Array, forward: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Flip ``number``; the log ratio compares the two normalisers."""
+    flip = score_flip(problem, moves.patterns, state, number)
+    proposal = apply_flip(problem, moves.patterns, state, flip, jnp.array(True))
+    return proposal, informed_weights(problem, proposal, beta)[number] - forward[number]
+
+
+def informed_step(
+    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+) -> tuple[SampleState, jax.Array]:
+    """Flip one pattern drawn in proportion to the square root of its posterior ratio."""
+    del weights
+    forward = informed_weights(problem, state, beta)
+    number = draw_index(jnp.cumsum(jnp.exp(forward)), uniforms[0])
+    proposal, log_ratio = propose_informed(state, problem, moves, beta, number, forward)
+    is_accepted = jnp.log(uniforms[1]) < tempered(proposal, beta) - tempered(state, beta) + log_ratio
+    return select(is_accepted, proposal, state), is_accepted
+
+
+STEPS: dict[str, Step] = {
+    "flip": flip_step,
+    "exchange": exchange_step,
+    "heal": heal_step,
+    "kin": kin_step,
+    "informed": informed_step,
+}
+
+
+def num_uniforms(name: str) -> int:
+    """How many even random numbers a step of this kernel takes."""
+    return 2 + (NUM_RELATIVES if name in ("heal", "kin") else 0)
+
+
+def build_kernel(name: str) -> Step:
+    """Return one of the kernels of `KERNELS` as ``step(rng_key, state, problem, moves, weights, beta)``."""
+
+    def step(
+        rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+    ) -> tuple[SampleState, jax.Array]:
+        uniforms = jax.random.uniform(rng_key, (num_uniforms(name),), jnp.float64)
+        return STEPS[name](uniforms, state, problem, moves, weights, beta)
+
+    return step
+
+
+def draw_from_prior(rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves) -> SampleState:
+    """Independent draw from the prior: the exact kernel at beta = 0.
+
+    The number of rules of each kind comes from its Beta-binomial law, the rules themselves evenly. A draw with more
+    than MAX_RULES rules on a side is refused and the state kept, which leaves the prior so restricted invariant.
+    """
+    key_sizes, key_patterns = jax.random.split(rng_key)
+    uniforms = jax.random.uniform(key_sizes, moves.size_cumulative.shape[:1], jnp.float64)
+    sizes = (moves.size_cumulative < uniforms[:, None]).sum(axis=1, dtype=jnp.int32)
+    kind = moves.patterns.kind
+    order = jnp.argsort(kind + jax.random.uniform(key_patterns, kind.shape, jnp.float64))
+    rank = jnp.arange(kind.shape[0], dtype=jnp.int32) - moves.kind_start[kind[order]]
+    included = jnp.zeros(kind.shape, bool).at[order].set(rank < sizes[kind[order]])
+    members = jnp.nonzero(included, size=2 * MAX_RULES, fill_value=0)[0].astype(jnp.int32)
+    fits = (included.reshape(2, -1).sum(axis=1) <= MAX_RULES).all()
+    total = jnp.where(fits, included.sum(dtype=jnp.int32), 0)
+
+    def add(carry: tuple[jax.Array, SampleState]) -> tuple[jax.Array, SampleState]:
+        i, current = carry
+        flip = score_flip(problem, moves.patterns, current, members[i])
+        return i + 1, apply_flip(problem, moves.patterns, current, flip, i < total)
+
+    start = (jnp.zeros((), jnp.int32), init(problem, empty_pair(problem)))
+    _, drawn = jax.lax.while_loop(lambda carry: carry[0] < total, add, start)
+    return select(fits, drawn, state)
