@@ -19,8 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import BoolArray, FloatArray, InputError, IntArray, check_choice, check_whole
 from .candidates import CandidateOptions, Candidates, build_candidates
+from .labels import plain_labels, whole_weights
 from .priors import STATES, Hyperparameters
 from .rules import Rule, RuleSet
+from .sampling import SamplingMixin
 from .table import as_frame, level_text, require_columns
 from .taxonomy import TAXONOMY, states_of, taxonomy_counts
 
@@ -29,7 +31,7 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     _single = False
@@ -142,12 +144,12 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         for axis, what in ((0, "sample(s)"), (1, "feature(s)")):
             if frame.shape[axis] == 0:
                 raise InputError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
-        labels = _plain_labels(y)
+        labels = plain_labels(y)
         check_consistent_length(frame, labels)
         if pd.isna(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             raise InputError("Input y contains NaN or infinity; drop the rows without a label.")
         check_classification_targets(labels)
-        weights = _whole_weights(sample_weight, len(frame))
+        weights = whole_weights(sample_weight, len(frame))
         used = weights > 0
         self.classes_ = np.unique(labels)
         if len(np.unique(labels[used])) < _TWO:
@@ -246,6 +248,7 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.num_frequent_patterns_ = candidates.num_frequent
         self._hyper = hyper
         self._candidates = candidates
+        self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
         self._set_rules(_rule_table(pools, chosen, layout, [self._label(0), self._label(1)]))
 
     def _label(self, side: int) -> Any:
@@ -327,8 +330,11 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Class probabilities, columns in the order of ``classes_``.
 
         A row's probability is the posterior mean of the rate of its state: consensus positive,
-        consensus negative, active or passive.
+        consensus negative, active or passive. After `sample_posterior` it is averaged over the draws, if they
+        can be trusted.
         """
+        if self._averages():
+            return self.posterior_.predict_proba(X)
         positive = self.state_probabilities()[self._states(X)]
         columns = [1 - positive, positive] if self._positive_index == 1 else [positive, 1 - positive]
         return np.stack(columns, axis=1)
@@ -351,52 +357,6 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         if unknown:
             raise InputError(f"y has labels the model does not know: {sorted(map(str, unknown))}.")
         return taxonomy_counts(states, labels == self._label(0))
-
-    # -- the posterior ------------------------------------------------------------------------
-
-    def sample_posterior(
-        self,
-        num_draws: int = 1000,
-        num_chains: int = 4,
-        *,
-        num_warmup: int | None = None,
-        num_temperatures: int = 14,
-        random_state: Any = 0,
-    ) -> Any:
-        """Draw pairs of rule sets from the posterior by replica exchange.
-
-        Parameters
-        ----------
-        num_draws : int
-            Draws of each chain.
-        num_chains : int
-            Independent groups of replicas; every second one starts from the fitted pair, the others from the prior.
-        num_warmup : int, optional
-            Rounds in which the ladder of temperatures adapts; half of ``num_draws`` when not given.
-        num_temperatures : int
-            Length of the ladder from the prior to the posterior.
-        random_state : int, RandomState or None
-
-        Returns
-        -------
-        Posterior
-            Also kept as ``posterior_``. Ask its ``diagnose()`` before using its frequencies.
-        """
-        from .posterior import sample
-
-        check_is_fitted(self, "classes_")
-        for name, value in (("num_draws", num_draws), ("num_chains", num_chains)):
-            check_whole(name, value, 1)
-        check_whole("num_temperatures", num_temperatures, 2)
-        self.posterior_ = sample(
-            self,
-            num_draws=num_draws,
-            num_chains=num_chains,
-            num_warmup=num_warmup,
-            num_temperatures=num_temperatures,
-            seed=int(check_random_state(random_state).randint(2**31 - 1)),
-        )
-        return self.posterior_
 
     # -- printing, files ----------------------------------------------------------------------
 
@@ -433,37 +393,6 @@ class RuleSetClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _plain_labels(y: Any) -> np.ndarray:
-    """Labels as an array whose type says what they are."""
-    labels = np.asarray(column_or_1d(y, warn=True))
-    if labels.dtype == object:
-        kinds = {type(label) for label in labels if not pd.isna(label)}
-        if len(kinds) > 1 and str in kinds:
-            raise InputError("y mixes text with other labels; turn all of them into text.")
-        labels = pd.Series(labels).infer_objects().to_numpy()
-    if labels.dtype.kind in "mM":
-        raise InputError("y holds dates; a label must be text, a number or a boolean.")
-    return labels
-
-
-def _whole_weights(sample_weight: Any, num_rows: int) -> IntArray:
-    if sample_weight is None:
-        return np.ones(num_rows, dtype=np.int64)
-    weights = np.asarray(column_or_1d(sample_weight))
-    check_consistent_length(weights, np.empty(num_rows))
-    if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError("sample_weight must hold non-negative numbers.")
-    if not weights.any():
-        raise InputError("sample_weight is zero for every row; no weight is left to learn from.")
-    whole: IntArray = weights.astype(np.int64)
-    if not np.array_equal(whole, weights):
-        raise InputError(
-            "sample_weight must hold whole numbers: the likelihood counts rows. "
-            "Multiply the weights by a constant and round them."
-        )
-    return whole
 
 
 def _rule_table(pools: Any, chosen: list[IntArray], layout: Any, labels: list[Any]) -> pd.DataFrame:

@@ -74,7 +74,7 @@ def _of_side(is_negative: jax.Array, by_side: jax.Array) -> jax.Array:
 
 
 def score_flip(problem: Problem, patterns: Patterns, state: SampleState, number: jax.Array) -> Scored:
-    """What flipping one numbered pattern would lead to; impossible sizes have log prior -inf."""
+    """Score the flip of one numbered pattern; impossible sizes have log prior -inf."""
     pair, row = state.pair, patterns.rows[number]
     is_negative = number >= problem.bits.shape[2]
     is_removal = pair.included.reshape(-1)[number]

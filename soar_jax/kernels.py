@@ -24,7 +24,7 @@ At beta = 0 `draw_from_prior` replaces the pair by an independent draw.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,9 @@ from .relatives import Kinship, find_edges, nearest
 KERNELS = ("flip", "exchange", "heal", "kin", "informed")
 NUM_RELATIVES = 12
 _EDGES_EACH = 8
+
+Leaf = Any
+"""An array: of JAX on the device, of NumPy on the host."""
 
 
 class Moves(NamedTuple):
@@ -70,9 +73,9 @@ class Moves(NamedTuple):
 class Weights(NamedTuple):
     """Cumulative probabilities of what each kernel draws, fixed while sampling: patterns, edges, patterns."""
 
-    flip: jax.Array
-    edge: jax.Array
-    heal: jax.Array
+    flip: Leaf
+    edge: Leaf
+    heal: Leaf
 
 
 Step = Callable[
@@ -94,7 +97,9 @@ def _size_table(hyper: Hyperparameters, prior: FloatArray) -> FloatArray:
 
 
 @in_float64
-def make_moves(problem: Problem, hyper: Hyperparameters, kinship: Kinship, inclusion: FloatArray | None = None) -> Moves:
+def make_moves(
+    problem: Problem, hyper: Hyperparameters, kinship: Kinship, inclusion: FloatArray | None = None
+) -> Moves:
     """Lay out rows, relatives and the prior for the kernels.
 
     ``inclusion``, (2 * num_patterns,), is how often each pattern was in so far: relatives that occur come first.

@@ -45,6 +45,10 @@ class Draws:
     counts : (num_draws, num_groups, 4) int64
         Packed class counts of the states.
     log_likelihood, log_prior : (num_draws, num_groups) float64
+    move_acceptance : (num_draws, num_groups, num_kernels) float64
+        Share of each kernel's proposals accepted at the cold end since the last draw.
+    ladder_swaps : (num_draws, num_groups) float64
+        Mean chance of a swap over the ladder since the last draw.
     visits : (num_groups, 2, num_patterns) int64
         Rounds, of all and not only of the draws kept, in which each rule was in.
     num_rounds : int
@@ -66,6 +70,8 @@ class Draws:
     counts: IntArray
     log_likelihood: FloatArray
     log_prior: FloatArray
+    move_acceptance: FloatArray
+    ladder_swaps: FloatArray
     visits: IntArray
     num_rounds: int
     betas: FloatArray
@@ -96,7 +102,7 @@ def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, lengths: 
 
 def integrate(log_likelihood: FloatArray, betas: FloatArray) -> tuple[float, float]:
     """Integrate the mean log likelihood, (num_groups, num_temperatures), over the ladder: value and error."""
-    by_group = np.trapezoid(log_likelihood, betas, axis=-1)
+    by_group: FloatArray = np.asarray(np.trapezoid(log_likelihood, betas, axis=-1))
     error = by_group.std(ddof=1) / np.sqrt(len(by_group)) if len(by_group) > 1 else np.nan
     return float(by_group.mean()), float(error)
 
@@ -198,7 +204,7 @@ class Sampler:
             np.mean([s.inclusion for s in sums], axis=0),
             np.concatenate([s.visits for s in sums]),
             np.concatenate([s.log_likelihood for s in sums]),
-            np.mean([s.acceptance for s in sums], axis=0),
+            np.concatenate([s.acceptance for s in sums]),
             np.concatenate([s.swap_probability for s in sums]),
             np.concatenate([s.round_trips for s in sums]),
         )
@@ -347,10 +353,12 @@ def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int,
         draws.counts,
         draws.log_likelihood,
         draws.log_prior,
+        draws.acceptance,
+        draws.swap_probability,
         sums.visits,
         num_rounds,
         sampler.betas,
-        np.where(is_used[:, None], sums.acceptance / num_rounds, np.nan),
+        np.where(is_used[:, None], sums.acceptance.mean(axis=0) / num_rounds, np.nan),
         sums.swap_probability.mean(axis=0) / num_rounds,
         sums.round_trips.astype(np.int64),
         evidence,

@@ -116,12 +116,17 @@ def model_from_dict(content: Any) -> Any:
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write beside the target and move into place, so that no reader ever sees half a file."""
+    """Write text so that no reader ever sees half a file."""
+    write_bytes_atomically(path, text.encode())
+
+
+def write_bytes_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write beside the target and move into place."""
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(target)
     except BaseException:

@@ -11,7 +11,8 @@ from numpyro.infer.mcmc import MCMCKernel
 from numpyro.util import is_prng_key
 
 from ._base import InputError
-from .mcmc import Moves, init
+from .flips import init
+from .kernels import Moves, Weights, make_weights
 from .pair import Pair, empty_pair, flip
 from .problem import MAX_RULES, Problem
 from .temper import Plan, Replicas, initial_ladder, one_round
@@ -28,8 +29,6 @@ class SOARKernelState(NamedTuple):
         Negative log joint of the draw.
     accept_prob : () float64
         Share of accepted flips at inverse temperature 1 in the last round.
-    num_rounds : () int32
-        Rounds so far; even and odd pairs of temperatures swap in turn.
     replicas : Replicas
         One replica for each temperature.
     rng_key : key
@@ -38,7 +37,6 @@ class SOARKernelState(NamedTuple):
     z: dict[str, jax.Array]
     potential_energy: jax.Array
     accept_prob: jax.Array
-    num_rounds: jax.Array
     replicas: Replicas
     rng_key: jax.Array
 
@@ -50,11 +48,13 @@ class SOARKernel(MCMCKernel):
     ----------
     problem : Problem
     moves : Moves
-        From `soar_jax.mcmc.make_moves`.
+        From `soar_jax.kernels.make_moves`; or let `from_estimator` make both.
     betas : array, optional
         Ladder of inverse temperatures from 0 to 1; ``[1.0]`` for no tempering. Default: eight temperatures.
     plan : Plan, optional
         Steps of each kernel in a round.
+    weights : Weights, optional
+        How often each pattern and edge is tried, from `soar_jax.kernels.make_weights`; even when not given.
 
     Notes
     -----
@@ -65,13 +65,31 @@ class SOARKernel(MCMCKernel):
 
     model = None
 
-    def __init__(self, problem: Problem, moves: Moves, *, betas: Any = None, plan: Plan | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        moves: Moves,
+        *,
+        betas: Any = None,
+        plan: Plan | None = None,
+        weights: Weights | None = None,
+    ) -> None:
         self.problem = problem
         self.moves = moves
         self.betas = np.asarray(initial_ladder(8) if betas is None else betas, dtype=np.float64)
         self.plan = Plan() if plan is None else plan
         if self.betas.ndim != 1 or self.betas[-1] != 1.0:
             raise InputError(f"betas must end at 1, got {self.betas!r}.")
+        even = make_weights(problem, np.asarray(moves.edges)) if weights is None else weights
+        self.weights = Weights(*(np.tile(np.asarray(leaf), (len(self.betas), 1)) for leaf in even))
+
+    @classmethod
+    def from_estimator(cls, model: Any, **settings: Any) -> SOARKernel:
+        """Make the kernel for a fitted estimator's candidates and priors; further arguments go to the constructor."""
+        from .sampling import problem_of
+
+        problem, moves = problem_of(model)
+        return cls(problem, moves, **settings)
 
     @property
     def sample_field(self) -> str:
@@ -94,10 +112,9 @@ class SOARKernel(MCMCKernel):
         one = init(self.problem, pair)
         num_temperatures = len(self.betas)
         states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None, None], num_temperatures, axis=1), one)
-        replicas = Replicas(states, jnp.zeros((1, num_temperatures), jnp.int32))
-        zero = jnp.zeros((), jnp.int32)
+        replicas = Replicas(states, jnp.zeros((1, num_temperatures), jnp.int32), jnp.zeros((), jnp.int32))
         return SOARKernelState(
-            _draw_of(pair.included), -(one.log_likelihood + one.log_prior), jnp.zeros(()), zero, replicas, rng_key
+            _draw_of(pair.included), -(one.log_likelihood + one.log_prior), jnp.zeros(()), replicas, rng_key
         )
 
     def init(
@@ -115,14 +132,13 @@ class SOARKernel(MCMCKernel):
 
     def _step(self, state: SOARKernelState) -> SOARKernelState:
         rng_key, key_round = jax.random.split(state.rng_key)
-        betas = jnp.asarray(self.betas)
-        replicas, info = one_round(
-            key_round, state.num_rounds % 2, state.replicas, self.problem, self.moves, betas, self.plan
+        weights = Weights(*map(jnp.asarray, self.weights))
+        replicas, sums = one_round(
+            key_round[None], state.replicas, self.problem, self.moves, weights, jnp.asarray(self.betas), self.plan
         )
-        log_joint = info.log_likelihood[0, -1] + info.log_prior[0]
-        return SOARKernelState(
-            _draw_of(info.included[0]), -log_joint, info.acceptance[0, -1], state.num_rounds + 1, replicas, rng_key
-        )
+        cold = jax.tree.map(lambda leaf: leaf[0, -1], replicas.states)
+        log_joint = cold.log_likelihood + cold.log_prior
+        return SOARKernelState(_draw_of(cold.pair.included), -log_joint, sums.acceptance[0, 0, -1], replicas, rng_key)
 
     def sample(self, state: SOARKernelState, model_args: Any, model_kwargs: Any) -> SOARKernelState:
         """One round; a batched state moves all chains."""

@@ -56,6 +56,7 @@ def empty_pair(problem: Problem) -> Pair:
 
 
 def or_planes(planes: jax.Array) -> jax.Array:
+    """Rows in any of the planes."""
     covered = planes[0]
     for plane in planes[1:]:
         covered = covered | plane

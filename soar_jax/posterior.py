@@ -2,93 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ._base import BoolArray, FloatArray, InputError, IntArray
+from ._base import FloatArray, InputError, IntArray
 from .coverage import LOW_HALF, NEGATIVE_SHIFT
+from .diagnosis import Diagnosis, UntrustedPosteriorWarning, figures_of, judge
 from .priors import STATES
 from .rules import Rule
+from .table import require_columns
 from .taxonomy import states_of
 
 if TYPE_CHECKING:
-    from .temper import Draws
+    from .mcmc import Draws
+    from .pools import Pool
 
-MAX_R_HAT = 1.01
-MIN_ESS = 400
-MAX_FAMILY_SPREAD = 0.1
 FAMILY_SIMILARITY = 0.5
 _CHUNK_ROWS = 2048
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Whether a run can be trusted, in words and as data.
-
-    Attributes
-    ----------
-    is_trusted : bool
-    table : DataFrame
-        Rank-normalised split R-hat, bulk and tail effective sample sizes of each functional.
-    problems : list of str
-        What is wrong; empty when the run can be trusted.
-    advice : list of str
-        What to change.
-    """
-
-    is_trusted: bool
-    table: pd.DataFrame
-    problems: list[str] = field(default_factory=list)
-    advice: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """Say the verdict."""
-        if self.is_trusted:
-            return "The chains agree: these frequencies can be used."
-        return "Do NOT use these frequencies:\n" + "\n".join(
-            [*(f"  - {problem}" for problem in self.problems), *(f"  > {advice}" for advice in self.advice)]
-        )
+_MAX_FUNCTIONAL_ROWS = 8
+_MAX_CHECK_DRAWS = 400
+_SPEAKS_POSITIVE = np.array([True, False, True, False])
 
 
 class Posterior:
-    """Draws of the pair of rule sets from a fitted estimator; made by ``sample_posterior``."""
+    """Draws of the pair of rule sets from a fitted estimator; made by ``sample_posterior``.
 
-    def __init__(self, model: Any, draws: Draws, seconds: float) -> None:
+    Every table of frequencies carries the verdict: a column ``trusted``, and a warning when the chains do not agree.
+    """
+
+    def __init__(self, model: Any, draws: Draws, *, seconds: float, thin: int, power: float) -> None:
         self._model = model
-        self._pools = model._candidates.pools
         self._layout = model._candidates.layout
         self._hyper = model._hyper
+        self.pools: tuple[Pool, Pool] = model._candidates.pools
         self.draws = draws
         self.seconds = seconds
+        self.thin = thin
+        self.power = power
+        members = draws.included
+        self._members = tuple(
+            np.ascontiguousarray(members[:, :, side, : len(pool)].swapaxes(0, 1))
+            for side, pool in enumerate(self.pools)
+        )
 
     # -- shapes -------------------------------------------------------------------------------
 
     @property
     def num_draws(self) -> int:
         """Draws of each chain."""
-        return self.draws.included.shape[0]
+        return self.draws.packed.shape[0]
 
     @property
     def num_chains(self) -> int:
         """Independent groups of replicas, each giving one chain of posterior draws."""
-        return self.draws.included.shape[1]
+        return self.draws.packed.shape[1]
+
+    @property
+    def num_rows(self) -> int:
+        """Training rows."""
+        return self._layout.num_rows
 
     def __repr__(self) -> str:
         """Name the run and its verdict, so that nobody sees frequencies without it."""
         return f"Posterior: {self.num_chains} chains of {self.num_draws} draws. {self.diagnose()}"
 
-    def _included(self, side: int) -> BoolArray:
-        """Membership by chain and draw: (num_chains, num_draws, num_patterns)."""
-        return self.draws.included[:, :, side, : len(self._pools[side])].swapaxes(0, 1)
-
     def _state_counts(self) -> tuple[IntArray, IntArray]:
         """Positives and negatives of each state: (num_chains, num_draws, 4) each."""
         counts = self.draws.counts.swapaxes(0, 1)
         return counts & LOW_HALF, counts >> NEGATIVE_SHIFT
+
+    # -- the verdict --------------------------------------------------------------------------
+
+    def functionals(self) -> dict[str, FloatArray]:
+        """Quantities whose mixing tells whether the chains have converged: (num_chains, num_draws) each.
+
+        Log joint, number of rules and literals, the four states' shares of the training rows, and the probability
+        given to a few fixed training rows.
+        """
+        positives, negatives = self._state_counts()
+        shares = (positives + negatives) / self.num_rows
+        result: dict[str, FloatArray] = {"log joint": self.log_joint}
+        literals = np.zeros(self.log_joint.shape)
+        for side, name in enumerate(STATES[:2]):
+            if len(self.pools[side]):
+                result[f"{name} rules"] = self._members[side].sum(axis=2).astype(np.float64)
+                literals += self._members[side] @ self.pools[side].length
+        result["literals"] = literals
+        for k, name in enumerate(STATES):
+            result[f"share {name}"] = shares[..., k]
+        return result | self._row_functionals()
+
+    def _row_functionals(self) -> dict[str, FloatArray]:
+        """Probability of the positive class of training rows spread over the table."""
+        bits = [np.asarray(pool.bits) for pool in self.pools]
+        num_words = self._layout.num_words
+        places = np.unique(np.linspace(0, 64 * num_words - 1, 2 * _MAX_FUNCTIONAL_ROWS).astype(int))
+        everything = self._layout.pack(np.ones((1, int(self._layout.source.max(initial=-1)) + 1), dtype=bool))[0]
+        rates = self._rates().reshape(self.num_chains, self.num_draws, 4)
+        result: dict[str, FloatArray] = {}
+        for place in places:
+            word, bit = int(place) // 64, np.uint64(int(place) % 64)
+            if not (everything[word] >> bit) & np.uint64(1) or len(result) == _MAX_FUNCTIONAL_ROWS:
+                continue
+            fires = []
+            for side, members in enumerate(self._members):
+                covers = ((bits[side][:, word] >> bit) & np.uint64(1)).astype(bool)
+                fires.append(np.asarray(members[:, :, covers].any(axis=2)))
+            state = states_of(fires[0], fires[1])
+            result[f"row {len(result) + 1} probability"] = np.take_along_axis(rates, state[..., None], axis=2)[..., 0]
+        return result
+
+    def diagnose(self) -> Diagnosis:
+        """Say whether the run can be trusted, and what to change if not."""
+        return self._diagnosis
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
+        return judge(self)
+
+    def _warn_unless_trusted(self) -> None:
+        if not self.diagnose().is_trusted:
+            warnings.warn(str(self.diagnose()), UntrustedPosteriorWarning, stacklevel=4)
+
+    def _with_verdict(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Mark a table of frequencies, and warn when they cannot be trusted."""
+        self._warn_unless_trusted()
+        table["trusted"] = self.diagnose().is_trusted
+        table.attrs["verdict"] = str(self.diagnose())
+        return table
 
     # -- summaries ----------------------------------------------------------------------------
 
@@ -99,117 +145,164 @@ class Posterior:
 
     @property
     def log_evidence(self) -> tuple[float, float]:
-        """Log marginal likelihood of the labels and its standard error over chains."""
+        """Log marginal likelihood of the labels, by thermodynamic integration, and its standard error over chains.
+
+        The error does not hold the bias of the integral over a finite ladder. With ``power`` below 1 the integral
+        ends there and is not the evidence.
+        """
         return self.draws.log_evidence, self.draws.log_evidence_error
 
     @property
     def inclusion(self) -> pd.DataFrame:
         """Inclusion probability of every candidate that is ever in, with its Monte Carlo error.
 
-        A rule that is in every draw (or none) has no R-hat; ``status`` says "always" instead, and rules that
-        never occur are left out.
+        A rule that is in every draw has no R-hat: ``status`` says "always" instead. Candidates that no draw holds
+        are left out; ``status`` would be "never". The probability counts every round, also those thinned away.
         """
         frames = []
-        for side in (0, 1):
-            included = self._included(side)
-            share = included.mean(axis=(0, 1)) if included.size else np.zeros(0)
-            members = np.flatnonzero(share > 0)
-            members = members[np.argsort(-share[members], kind="stable")]
-            figures = _diagnostics({int(i): included[:, :, i] for i in members})
+        for side, members in enumerate(self._members):
+            visited = self.draws.visits[:, side, : len(self.pools[side])].mean(axis=0) / self.draws.num_rounds
+            ever = np.flatnonzero(members.any(axis=(0, 1))) if members.size else np.zeros(0, dtype=int)
+            ever = ever[np.argsort(-visited[ever], kind="stable")]
+            figures = figures_of({int(i): members[:, :, i] for i in ever})
+            always = members[:, :, ever].all(axis=(0, 1))
             frames.append(
                 pd.DataFrame(
                     {
-                        "class": [self._model._label(side)] * len(members),
-                        "side": [STATES[side]] * len(members),
-                        "rule": [str(Rule(self._pools[side].patterns[i])) for i in members],
-                        "probability": share[members],
-                        "monte_carlo_error": figures["mcse"].to_numpy(),
-                        "ess": figures["ess_bulk"].to_numpy(),
-                        "r_hat": figures["r_hat"].to_numpy(),
-                        "status": np.where(share[members] == 1.0, "always", "sometimes"),
+                        "class": [self._model._label(side)] * len(ever),
+                        "side": [STATES[side]] * len(ever),
+                        "rule": [str(Rule(self.pools[side].patterns[i])) for i in ever],
+                        "probability": visited[ever],
+                        "monte_carlo_error": np.where(always, 0.0, figures["mcse"].to_numpy(float)),
+                        "ess": figures["ess_bulk"].to_numpy(float),
+                        "r_hat": figures["r_hat"].to_numpy(float),
+                        "status": np.where(always, "always", "sometimes"),
                     }
                 )
             )
-        return pd.concat([f for f in frames if len(f)] or frames, ignore_index=True)
+        return self._with_verdict(pd.concat([f for f in frames if len(f)] or frames, ignore_index=True))
 
-    def families(self, similarity: float = FAMILY_SIMILARITY) -> pd.DataFrame:
-        """Inclusion of families of candidates that cover nearly the same rows.
-
-        Near-copies share the probability of one rule, so that a single rule's inclusion understates it. A
-        candidate joins the family of the first better-ranked one whose coverage has at least the given Jaccard
-        similarity; a family is in when any member is.
-        """
+    def family_table(self, similarity: float = FAMILY_SIMILARITY) -> pd.DataFrame:
+        """Inclusion of families by chain, without the verdict that it serves; see `families`."""
         from .relatives import jaccard
 
         rows = []
-        for side, pool in enumerate(self._pools):
-            included = self._included(side)
-            ever = np.flatnonzero(included.any(axis=(0, 1))) if included.size else np.zeros(0, int)
+        for side, (pool, members) in enumerate(zip(self.pools, self._members, strict=True)):
+            share = members.mean(axis=(0, 1)) if members.size else np.zeros(len(pool))
+            ever = np.argsort(-share, kind="stable")[: int((share > 0).sum())]
             alike = jaccard(pool.bits[ever], self._layout) if len(ever) else np.zeros((0, 0))
-            heads: list[int] = []
-            members: list[list[int]] = []
-            for i in range(len(ever)):
-                home = next((h for h, head in enumerate(heads) if alike[i, head] >= similarity), None)
-                if home is None:
-                    heads.append(i)
-                    members.append([i])
-                else:
-                    members[home].append(i)
-            for head, group in zip(heads, members, strict=True):
-                by_chain = included[:, :, ever[group]].any(axis=2).mean(axis=1)
+            unassigned = np.ones(len(ever), dtype=bool)
+            for head in range(len(ever)):
+                if not unassigned[head]:
+                    continue
+                family = np.flatnonzero(unassigned & (alike[head] >= similarity))
+                unassigned[family] = False
+                by_chain = members[:, :, ever[family]].any(axis=2).mean(axis=1)
                 rows.append(
                     {
                         "side": STATES[side],
                         "family": str(Rule(pool.patterns[ever[head]])),
-                        "members": len(group),
+                        "members": len(family),
                         "probability": float(by_chain.mean()),
                         "spread": float(by_chain.max() - by_chain.min()),
                     }
                 )
         table = pd.DataFrame(rows, columns=["side", "family", "members", "probability", "spread"])
-        return table.sort_values("probability", ascending=False, ignore_index=True)
+        return table.sort_values("probability", ascending=False, ignore_index=True, kind="stable")
 
-    def top_pairs(self, k: int = 5) -> pd.DataFrame:
-        """List the most visited pairs with their share of the draws and their score."""
-        flat = self.draws.included.reshape(self.num_draws * self.num_chains, -1)
-        packed = np.packbits(flat, axis=1)
-        _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
+    def families(self, similarity: float = FAMILY_SIMILARITY) -> pd.DataFrame:
+        """Inclusion of families of candidates that cover nearly the same rows.
+
+        Near-copies share the probability of one rule, so that a single rule's inclusion understates it. A family is
+        the most included candidate left and those whose coverage has at least the given Jaccard similarity with
+        it; it is in when any member is. ``spread`` is the largest difference between chains.
+        """
+        return self._with_verdict(self.family_table(similarity))
+
+    def _visited_pairs(self) -> tuple[IntArray, IntArray]:
+        """First draw and number of draws of each distinct pair, most visited first."""
+        flat = self.draws.packed.reshape(self.num_draws * self.num_chains, -1)
+        _, first, counts = np.unique(flat, axis=0, return_index=True, return_counts=True)
         score = -(self.draws.log_likelihood + self.draws.log_prior).reshape(-1)
-        order = np.lexsort((score[first], -counts))[:k]
+        order = np.lexsort((score[first], -counts))
+        return first[order], counts[order]
+
+    def _pairs_table(self, first: IntArray, counts: IntArray) -> pd.DataFrame:
+        score = -(self.draws.log_likelihood + self.draws.log_prior).reshape(-1)
         rows = []
-        for i in order:
-            pair = self.draws.included.reshape(-1, *self.draws.included.shape[2:])[first[i]]
+        for index, count in zip(first, counts, strict=True):
+            draw, chain = divmod(int(index), self.num_chains)
             names = [
-                [str(Rule(pool.patterns[j])) for j in np.flatnonzero(pair[side][: len(pool)])]
-                for side, pool in enumerate(self._pools)
+                [str(Rule(pool.patterns[j])) for j in np.flatnonzero(members[chain, draw])]
+                for pool, members in zip(self.pools, self._members, strict=True)
             ]
             rows.append(
                 {
-                    "share": counts[i] / len(flat),
-                    "score": score[first[i]],
+                    "share": count / (self.num_draws * self.num_chains),
+                    "score": score[index],
                     "positive_rules": names[0],
                     "negative_rules": names[1],
                 }
             )
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows, columns=["share", "score", "positive_rules", "negative_rules"])
 
-    # -- predictions --------------------------------------------------------------------------
+    def top_pairs(self, k: int = 5) -> pd.DataFrame:
+        """List the most visited pairs with their share of the draws and their score."""
+        first, counts = self._visited_pairs()
+        return self._with_verdict(self._pairs_table(first[:k], counts[:k]))
+
+    def credible_set(self, level: float = 0.95) -> pd.DataFrame:
+        """Smallest set of pairs that holds at least ``level`` of the draws, most visited first.
+
+        A set nearly as large as the number of draws says that no pair dominates: report families instead.
+        """
+        if not 0 < level <= 1:
+            raise InputError(f"level must lie in (0, 1], got {level!r}.")
+        first, counts = self._visited_pairs()
+        enough = int(np.searchsorted(np.cumsum(counts), level * counts.sum() - 1e-9)) + 1
+        return self._with_verdict(self._pairs_table(first[:enough], counts[:enough]))
+
+    def sizes(self) -> pd.DataFrame:
+        """Posterior of the number of rules and literals: mean, standard deviation, 90 % interval."""
+        names = [name for name in self.functionals() if name.endswith(" rules") or name == "literals"]
+        return self._with_verdict(_summary({name: self.functionals()[name] for name in names}))
+
+    # -- rates --------------------------------------------------------------------------------
+
+    def _beta_parameters(self) -> tuple[FloatArray, FloatArray]:
+        """Conjugate Beta posterior of each state's rate in every draw: (num_chains, num_draws, 4) each."""
+        positives, negatives = self._state_counts()
+        hits = np.where(_SPEAKS_POSITIVE, positives, negatives) + self._hyper.alpha
+        return hits, np.where(_SPEAKS_POSITIVE, negatives, positives) + self._hyper.beta
+
+    def draw_rates(self, random_state: int = 0) -> FloatArray:
+        """One draw of the four rates rho for every pair (eq. 3): (num_chains, num_draws, 4)."""
+        generator = np.random.Generator(np.random.Philox(random_state))
+        return generator.beta(*self._beta_parameters())
+
+    def rates(self, random_state: int = 0) -> pd.DataFrame:
+        """Posterior of each state's rate: how often the label is what the state speaks for.
+
+        Positive for consensus positive and active, negative for consensus negative and passive (eq. 3).
+        """
+        drawn = self.draw_rates(random_state)
+        return self._with_verdict(_summary({name: drawn[..., k] for k, name in enumerate(STATES)}))
 
     def _rates(self) -> FloatArray:
         """P(positive | state) of every draw: (num_chains * num_draws, 4)."""
-        positives, negatives = (c.reshape(-1, 4) for c in self._state_counts())
-        speaks_positive = np.array([True, False, True, False])
-        hits = np.where(speaks_positive, positives, negatives) + self._hyper.alpha
-        misses = np.where(speaks_positive, negatives, positives) + self._hyper.beta
+        hits, misses = (part.reshape(-1, 4) for part in self._beta_parameters())
         rate = hits / (hits + misses)
-        return np.where(speaks_positive, rate, 1 - rate)
+        return np.where(_SPEAKS_POSITIVE, rate, 1 - rate)
+
+    # -- predictions --------------------------------------------------------------------------
 
     def _states(self, X: Any) -> IntArray:
         """State of every row in every draw: (num_chains * num_draws, num_rows)."""
         frame = self._model._frame(X)
+        require_columns(frame, self._columns, "The sampled rules use")
         fires = []
-        for side, pool in enumerate(self._pools):
-            included = self._included(side).reshape(self.num_chains * self.num_draws, len(pool))
+        for pool, members in zip(self.pools, self._members, strict=True):
+            included = members.reshape(self.num_chains * self.num_draws, len(pool))
             ever = np.flatnonzero(included.any(axis=0))
             rules = [Rule(pool.patterns[i]) for i in ever]
             covered = np.zeros((len(included), len(frame)), dtype=bool)
@@ -222,11 +315,30 @@ class Posterior:
             fires.append(covered)
         return states_of(fires[0], fires[1])
 
+    @cached_property
+    def _columns(self) -> list[str]:
+        """Columns that any sampled rule reads."""
+        found: dict[str, None] = {}
+        for pool, members in zip(self.pools, self._members, strict=True):
+            for index in np.flatnonzero(members.any(axis=(0, 1))):
+                found |= dict.fromkeys(literal.column for literal in pool.patterns[index])
+        return list(found)
+
+    def _by_chunk(self, X: Any) -> Iterator[pd.DataFrame]:
+        """Yield parts of the table small enough for one entry a draw and row."""
+        self._warn_unless_trusted()
+        frame = self._model._frame(X)
+        for start in range(0, max(len(frame), 1), _CHUNK_ROWS):
+            yield frame.iloc[start : start + _CHUNK_ROWS]
+
     def predict_state_proba(self, X: Any) -> pd.DataFrame:
         """Share of the draws in which each row is in each state; the four columns sum to 1."""
-        states = self._states(X)
-        shares = {name: (states == k).mean(axis=0) for k, name in enumerate(STATES)}
-        return pd.DataFrame(shares, index=X.index if isinstance(X, pd.DataFrame) else None)
+        parts = []
+        for part in self._by_chunk(X):
+            states = self._states(part)
+            parts.append(np.stack([(states == k).mean(axis=0) for k in range(4)], axis=1))
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame(np.concatenate(parts), columns=list(STATES), index=index)
 
     def _probability(self, X: Any) -> FloatArray:
         """P(positive) of every row in every draw."""
@@ -234,7 +346,7 @@ class Posterior:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities averaged over draws, columns in the order of ``classes_``."""
-        positive = self._probability(X).mean(axis=0)
+        positive = np.concatenate([self._probability(part).mean(axis=0) for part in self._by_chunk(X)])
         columns = [1 - positive, positive] if self._model._positive_index == 1 else [positive, 1 - positive]
         return np.stack(columns, axis=1)
 
@@ -246,142 +358,56 @@ class Posterior:
         """
         from scipy.special import entr
 
-        probability = self._probability(X)
-        mean = probability.mean(axis=0)
+        means, noises = [], []
+        for part in self._by_chunk(X):
+            probability = self._probability(part)
+            means.append(probability.mean(axis=0))
+            noises.append((entr(probability) + entr(1 - probability)).mean(axis=0))
+        mean, noise = np.concatenate(means), np.concatenate(noises)
         total = entr(mean) + entr(1 - mean)
-        noise = (entr(probability) + entr(1 - probability)).mean(axis=0)
         return pd.DataFrame(
             {"total": total, "label_noise": noise, "model_doubt": np.maximum(total - noise, 0.0)},
             index=X.index if isinstance(X, pd.DataFrame) else None,
         )
 
-    # -- diagnostics --------------------------------------------------------------------------
+    def predictive_check(self, X: Any, y: Any, random_state: int = 0) -> pd.DataFrame:
+        """Posterior predictive check: where labels drawn from the model do not look like the labels seen.
 
-    def functionals(self) -> dict[str, FloatArray]:
-        """Quantities whose mixing tells whether the chains have converged: (num_chains, num_draws) each."""
-        positives, negatives = self._state_counts()
-        shares = (positives + negatives) / self._layout.num_rows
-        result: dict[str, FloatArray] = {"log joint": self.log_joint}
-        literals = np.zeros(self.log_joint.shape)
-        for side, name in enumerate(STATES[:2]):
-            if len(self._pools[side]):
-                result[f"{name} rules"] = self._included(side).sum(axis=2).astype(np.float64)
-                literals += self._included(side) @ self._pools[side].length
-        result["literals"] = literals
-        for k, name in enumerate(STATES):
-            result[f"share {name}"] = shares[..., k]
-        return result
+        For every level of every column (numbers in quarters): positives seen, positives in labels drawn anew from
+        the posterior (mean and 90 % interval), and a two-sided predictive p-value. A group with a small p-value is
+        one whose outcome the rule sets miss.
+        """
+        from .predictive import check_groups
 
-    def diagnose(self) -> Diagnosis:
-        """Judge the run: whether chains from different starts agree, and whether there are enough draws."""
-        table = _diagnostics(self.functionals())
-        varies = table["r_hat"].notna()
-        problems, advice = [], []
-        bad = table.index[varies & (table["r_hat"] > MAX_R_HAT)]
-        if len(bad):
-            worst = table["r_hat"].max()
-            problems.append(
-                f"R-hat above {MAX_R_HAT} for {', '.join(map(str, bad))} (worst {worst:.3f}): chains disagree"
-            )
-        few = table.index[varies & (table[["ess_bulk", "ess_tail"]].min(axis=1) < MIN_ESS)]
-        if len(few):
-            least = table[["ess_bulk", "ess_tail"]].min(axis=None)
-            problems.append(f"fewer than {MIN_ESS} effective draws of {', '.join(map(str, few))} (least {least:.0f})")
-        spread = self.families()["spread"].max() if self.draws.included.any() else 0.0
-        if spread > MAX_FAMILY_SPREAD:
-            problems.append(f"inclusion of a rule family differs by {spread:.2f} between chains")
-        if self.num_chains < 2:  # noqa: PLR2004
-            problems.append("a single chain cannot show that it has converged")
-            advice.append("use num_chains=4")
-        if problems:
-            advice.append(f"sample longer (num_draws={4 * self.num_draws}) with as much more warm-up")
-            if (self.draws.round_trips == 0).any():
-                advice.append(
-                    f"no replica has come back from the prior in some chains: num_temperatures above "
-                    f"{len(self.draws.betas)} or more draws"
-                )
-            if max(len(pool) for pool in self._pools) > 200:  # noqa: PLR2004
-                advice.append("fit with fewer candidates (max_patterns=150)")
-        return Diagnosis(not problems, table, problems, advice)
+        frame = self._model._frame(X)
+        labels = np.asarray(y) == self._model._label(0)
+        generator = np.random.Generator(np.random.Philox(random_state))
+        total = self.num_chains * self.num_draws
+        chosen = generator.choice(total, min(total, _MAX_CHECK_DRAWS), replace=False)
+        rates = self.draw_rates(random_state).reshape(-1, 4)[chosen]
+        rates = np.where(_SPEAKS_POSITIVE, rates, 1 - rates)
+        parts = [np.take_along_axis(rates, self._states(part)[chosen], axis=1) for part in self._by_chunk(frame)]
+        return self._with_verdict(check_groups(frame, labels, np.concatenate(parts, axis=1), generator))
+
+    # -- files --------------------------------------------------------------------------------
 
     def to_arviz(self) -> Any:
         """Labelled draws for ArviZ: InferenceData on the 0.x line, a DataTree on 1.x."""
-        import inspect
+        from .arviz_export import to_arviz
 
-        import arviz
-
-        positives, negatives = self._state_counts()
-        posterior: dict[str, Any] = {"state_rows": positives + negatives}
-        dims, coords = {"state_rows": ["state"]}, {"state": list(STATES)}
-        for side, name in enumerate(STATES[:2]):
-            if len(self._pools[side]):
-                posterior[f"include_{name}"] = self._included(side).astype(np.int8)
-                dims[f"include_{name}"] = [f"{name}_rule"]
-                coords[f"{name}_rule"] = [str(Rule(p)) for p in self._pools[side].patterns]
-        rates = self._rates().reshape(self.num_chains, self.num_draws, 4)
-        posterior["positive_rate"], dims["positive_rate"] = rates, ["state"]
-        stats = {"lp": self.log_joint, "log_likelihood_total": self.draws.log_likelihood.T}
-        groups = {"posterior": posterior, "sample_stats": stats}
-        if "posterior" in inspect.signature(arviz.from_dict).parameters:
-            return arviz.from_dict(**groups, dims=dims, coords=coords)
-        return arviz.from_dict(groups, dims=dims, coords=coords)
+        return to_arviz(self)
 
 
-def _diagnostics(series: Mapping[Any, np.ndarray]) -> pd.DataFrame:
-    """R-hat, effective sample sizes and Monte Carlo error of each series; NaN where a series is constant."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its own refactoring once a day
-        import arviz
-
-    rows = {}
-    for name, array in series.items():
-        values = np.asarray(array, dtype=np.float64)
-        if values.shape[1] < 4 or np.ptp(values) == 0:  # noqa: PLR2004
-            rows[name] = dict.fromkeys(("mean", "mcse", "ess_bulk", "ess_tail", "r_hat"), np.nan) | {
-                "mean": values.mean()
-            }
-            continue
-        rows[name] = {
-            "mean": values.mean(),
-            "mcse": float(arviz.mcse(values)),
-            "ess_bulk": float(arviz.ess(values, method="bulk")),
-            "ess_tail": float(arviz.ess(values, method="tail", prob=(0.05, 0.95))),
-            "r_hat": float(arviz.rhat(values, method="rank")),
+def _summary(series: dict[str, FloatArray]) -> pd.DataFrame:
+    figures = figures_of(series)
+    flat = {name: np.asarray(values).reshape(-1) for name, values in series.items()}
+    return pd.DataFrame(
+        {
+            "mean": figures["mean"],
+            "sd": [values.std() for values in flat.values()],
+            "q05": [np.quantile(values, 0.05) for values in flat.values()],
+            "q95": [np.quantile(values, 0.95) for values in flat.values()],
+            "monte_carlo_error": figures["mcse"].fillna(0.0),
+            "r_hat": figures["r_hat"],
         }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "mcse", "ess_bulk", "ess_tail", "r_hat"])
-
-
-def sample(
-    model: Any, *, num_draws: int, num_chains: int, num_warmup: int | None, num_temperatures: int, seed: int
-) -> Posterior:
-    """Sample the posterior of a fitted estimator."""
-    import time
-
-    from . import temper
-    from .mcmc import make_moves
-    from .problem import make_problem
-
-    if not hasattr(model, "_candidates"):
-        raise InputError("A loaded model has no candidates to sample from; fit it again first.")
-    start = time.perf_counter()
-    pools, layout = model._candidates.pools, model._candidates.layout
-    problem = make_problem(pools, layout, model._hyper, single=model._single)
-    annealed = np.zeros((2, problem.bits.shape[2]), dtype=bool)
-    fitted = set(zip(model.rules_["side"], model.rules_["literals"], strict=True))
-    for side, pool in enumerate(pools):
-        for index, pattern in enumerate(pool.patterns):
-            annealed[side, index] = (STATES[side], Rule(pattern).literals) in fitted
-    draws = temper.run(
-        problem,
-        make_moves(problem, pools, layout),
-        model._hyper,
-        seed=seed,
-        num_rounds=num_draws,
-        num_warmup=num_draws // 2 if num_warmup is None else num_warmup,
-        num_groups=num_chains,
-        num_temperatures=num_temperatures,
-        annealed=annealed,
     )
-    return Posterior(model, draws, time.perf_counter() - start)

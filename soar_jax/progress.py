@@ -34,7 +34,7 @@ class ProgressBar:
         if report.phase != self._phase:
             self._close()
             self._phase = report.phase
-            unit = "step" if report.phase == "annealing" else "try"
+            unit = {"annealing": "step", "polishing": "try"}.get(report.phase, "draw")
             self._bar = tqdm(total=report.total, desc=f"{report.phase:9s}", unit=unit, leave=True)
         self._bar.set_postfix_str(
             f"score {report.score:.2f}, rules {report.num_rules[0]} + {report.num_rules[1]}", refresh=False

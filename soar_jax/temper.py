@@ -17,7 +17,7 @@ import numpy as np
 
 from ._base import FloatArray
 from .flips import SampleState, init
-from .kernels import KERNELS, STEPS, Moves, Weights, draw_from_prior, num_uniforms
+from .kernels import KERNELS, STEPS, Leaf, Moves, Weights, draw_from_prior, num_uniforms
 from .problem import Problem
 
 BLOCK = 25
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     flip: int = 200
     exchange: int = 20
     heal: int = 4
-    kin: int = 0
+    kin: int = 4
     informed: int = 0
 
 
@@ -48,8 +48,8 @@ class Replicas(NamedTuple):
     """
 
     states: SampleState
-    journey: jax.Array
-    round: jax.Array
+    journey: Leaf
+    round: Leaf
 
 
 class RoundSums(NamedTuple):
@@ -62,27 +62,33 @@ class RoundSums(NamedTuple):
     visits : (num_groups, 2, num_patterns) int64
         Rounds in which the pair at the cold end had each rule.
     log_likelihood : (num_groups, num_temperatures) float64
-    acceptance : (num_kernels, num_temperatures) float64
+    acceptance : (num_groups, num_kernels, num_temperatures) float64
     swap_probability : (num_groups, num_temperatures - 1) float64
     round_trips : (num_groups,) int32
         Replicas that came back from the prior.
     """
 
-    inclusion: jax.Array
-    visits: jax.Array
-    log_likelihood: jax.Array
-    acceptance: jax.Array
-    swap_probability: jax.Array
-    round_trips: jax.Array
+    inclusion: Leaf
+    visits: Leaf
+    log_likelihood: Leaf
+    acceptance: Leaf
+    swap_probability: Leaf
+    round_trips: Leaf
 
 
 class Draw(NamedTuple):
-    """The pair at the cold end of every group, and its figures: leaves lead with (num_groups,)."""
+    """The pair at the cold end of every group, and its figures: leaves lead with (num_groups,).
 
-    included: jax.Array
-    counts: jax.Array
-    log_likelihood: jax.Array
-    log_prior: jax.Array
+    ``acceptance``, by kernel, is that at the cold end, ``swap_probability`` the mean over the ladder, both over the
+    rounds since the last draw.
+    """
+
+    included: Leaf
+    counts: Leaf
+    log_likelihood: Leaf
+    log_prior: Leaf
+    acceptance: Leaf
+    swap_probability: Leaf
 
 
 def _local_steps(
@@ -99,7 +105,7 @@ def _local_steps(
     accepted = []
     for kernel, (name, count) in enumerate(zip(KERNELS, plan, strict=True)):
         if not count:
-            accepted.append(jnp.zeros((num_temperatures,)))
+            accepted.append(jnp.zeros((num_groups, num_temperatures)))
             continue
         shape = (count, num_temperatures, num_uniforms(name))
         keys = jax.vmap(jax.random.fold_in, (0, None))(rng_keys, kernel)
@@ -117,8 +123,8 @@ def _local_steps(
 
         start = (states, jnp.zeros((num_groups, num_temperatures), jnp.int32))
         (states, total), _ = jax.lax.scan(advance, start, uniforms)
-        accepted.append(total.mean(axis=0) / count)
-    return states, jnp.stack(accepted)
+        accepted.append(total / count)
+    return states, jnp.stack(accepted, axis=1)
 
 
 def swap_probabilities(log_likelihood: jax.Array, betas: jax.Array) -> jax.Array:
@@ -176,9 +182,7 @@ def one_round(
         hot = jax.tree.map(lambda leaf: leaf[:, 0], states)
         fresh = jax.vmap(draw_from_prior, (0, 0, None, None))(keys[:, 2], hot, problem, moves)
         is_prior = betas[0] == 0.0
-        states = jax.tree.map(
-            lambda all_, new: all_.at[:, 0].set(jnp.where(is_prior, new, all_[:, 0])), states, fresh
-        )
+        states = jax.tree.map(lambda all_, new: all_.at[:, 0].set(jnp.where(is_prior, new, all_[:, 0])), states, fresh)
     # the prior is carried along as a sum of differences: take it afresh before rounding can add up
     states = jax.vmap(jax.vmap(init, (None, 0)), (None, 0))(problem, states.pair)
     replicas, probability = _swap(keys[:, 1], replicas._replace(states=states), betas)
@@ -215,14 +219,12 @@ def run_block(
         jnp.zeros((num_temperatures, *members)),
         jnp.zeros((num_groups, *members), jnp.int64),
         jnp.zeros((num_groups, num_temperatures)),
-        jnp.zeros((len(KERNELS), num_temperatures)),
+        jnp.zeros((num_groups, len(KERNELS), num_temperatures)),
         jnp.zeros((num_groups, num_temperatures - 1)),
         jnp.zeros((num_groups,), jnp.int32),
     )
 
-    def one_draw(
-        carry: tuple[Replicas, RoundSums], _: None
-    ) -> tuple[tuple[Replicas, RoundSums], Draw]:
+    def one_draw(carry: tuple[Replicas, RoundSums], _: None) -> tuple[tuple[Replicas, RoundSums], Draw]:
         def advance(_: jax.Array, carry: tuple[Replicas, RoundSums]) -> tuple[Replicas, RoundSums]:
             replicas, sums = carry
             replicas, new = one_round(rng_keys, replicas, problem, moves, weights, betas, plan)
@@ -230,7 +232,11 @@ def run_block(
 
         replicas, sums = jax.lax.fori_loop(0, thin, advance, carry)
         cold = jax.tree.map(lambda leaf: leaf[:, -1], replicas.states)
-        draw = Draw(cold.pair.included, cold.pair.counts, cold.log_likelihood, cold.log_prior)
+        accepted = (sums.acceptance - carry[1].acceptance)[:, :, -1] / thin
+        swapped = (sums.swap_probability - carry[1].swap_probability).sum(axis=1) / (
+            thin * max(1, num_temperatures - 1)
+        )
+        draw = Draw(cold.pair.included, cold.pair.counts, cold.log_likelihood, cold.log_prior, accepted, swapped)
         return (replicas, sums), draw
 
     (replicas, sums), draws = jax.lax.scan(one_draw, (replicas, zero), None, length=BLOCK)

@@ -4,10 +4,11 @@ import numpy as np
 
 from soar_jax.coverage import NEGATIVE_SHIFT, lay_out
 from soar_jax.items import Literal
-from soar_jax.mcmc import make_moves
+from soar_jax.kernels import make_moves
 from soar_jax.pools import Pool
 from soar_jax.priors import Hyperparameters
 from soar_jax.problem import make_problem, pool_sizes
+from soar_jax.relatives import find_kinship
 from soar_jax.table import GroupedRows
 
 
@@ -22,7 +23,8 @@ def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=
         bits = layout.pack(cover)
         p, n = layout.counts(bits)
         lengths = np.sort(rng.integers(1, 4, count))
-        patterns = tuple(tuple(Literal(f"s{side}p{i}l{j}", "==", 1) for j in range(k)) for i, k in enumerate(lengths))
+        # nested names, so that longer patterns specialise shorter ones; the covers do not follow them
+        patterns = tuple(tuple(Literal(f"s{side}l{j}", "==", 1) for j in range(k)) for k in lengths)
         pools.append(Pool(patterns, ((),) * count, p, n, np.zeros(count), bits))
         covers.append(cover)
     sizes = pool_sizes(tuple(pools))
@@ -36,8 +38,13 @@ def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=
 def tiny_problem():
     """Three candidates a side, small enough to list all 64 pairs: problem, moves, and what made them."""
     problem, pools, covers, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
-    layout = lay_out(GroupedRows(np.arange(30)[:, None], *weights))
-    return problem, make_moves(problem, pools, layout), pools, covers, weights, hyper
+    moves = make_moves(problem, hyper, kinship_of(problem, pools, weights))
+    return problem, moves, pools, covers, weights, hyper
+
+
+def kinship_of(problem, pools, weights):
+    layout = lay_out(GroupedRows(np.arange(len(weights[0]))[:, None], *weights))
+    return find_kinship(pools, layout, problem.bits.shape[2])
 
 
 def pack_counts(positives, negatives):
