@@ -1,4 +1,4 @@
-"""The command line: ``soar fit`` and ``soar predict``.
+"""The command line: ``soar fit``, ``soar predict``, ``soar sample`` and ``soar experiment``.
 
 Exit codes: 0 done, 2 wrong use or bad input, 1 anything unforeseen, 130 interrupted before a result.
 """
@@ -34,20 +34,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     fit = commands.add_parser("fit", help="learn rule sets from a table and save them as JSON")
-    fit.add_argument("table", nargs="?", metavar="TABLE", help="CSV or Parquet file")
-    fit.add_argument("--dataset", choices=DATASETS, help="use embedded data instead of a file")
-    fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    fit.add_argument("--positive", metavar="LABEL", help="the label that counts as positive")
+    _add_training_options(fit)
     fit.add_argument("--out", metavar="MODEL.json", default="model.json", help="where to save (default: %(default)s)")
-    fit.add_argument("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
-    fit.add_argument("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
-    fit.add_argument(
-        "--na",
-        metavar="TEXT",
-        action="append",
-        default=[],
-        help="text that means missing, beside nothing, NA and NaN (repeatable)",
-    )
     fit.add_argument(
         "--holdout",
         type=float,
@@ -55,18 +43,20 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         help="keep this share of the rows out of training and report on them",
     )
-    fit.add_argument("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
-    fit.add_argument("--min-support", type=_number, metavar="S", help="share (0.05) or number (50) of rows")
-    fit.add_argument("--max-patterns", type=int, metavar="N", help="candidates a side")
-    fit.add_argument("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
-    fit.add_argument("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
-    fit.add_argument("--restarts", type=int, metavar="N", help="annealing runs side by side")
-    fit.add_argument("--iterations", type=int, metavar="N", help="annealing steps of each run")
-    fit.add_argument("--time-budget", type=float, metavar="SECONDS", help="keep the best found by then")
-    fit.add_argument("--seed", type=int, default=0, help="same seed, same rules (default: %(default)s)")
-    fit.add_argument("--quiet", action="store_true", help="no progress bar")
-    fit.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     fit.set_defaults(run=_fit)
+
+    sample = commands.add_parser("sample", help="fit, then sample the posterior and judge the chains")
+    _add_training_options(sample)
+    sample.add_argument("--out", metavar="FILE.json", help="write verdict and frequencies here")
+    sample.add_argument("--draws", type=int, default=1000, metavar="N", help="draws of each chain (default: 1000)")
+    sample.add_argument("--warmup", type=int, metavar="N", help="draws left out before (default: half as many)")
+    sample.add_argument("--chains", type=int, default=4, metavar="N", help="independent chains (default: 4)")
+    sample.add_argument("--temperatures", type=int, default=20, metavar="N", help="length of the ladder (default: 20)")
+    sample.add_argument("--thin", type=int, default=1, metavar="N", help="rounds to a draw (default: 1)")
+    sample.add_argument("--power", type=float, default=1.0, help="raise the likelihood to this power (default: 1)")
+    sample.add_argument("--sampling-budget", type=float, metavar="SECONDS", help="keep the draws made by then")
+    sample.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a killed run goes on from them")
+    sample.set_defaults(run=_sample)
 
     predict = commands.add_parser("predict", help="apply a saved model to a table")
     predict.add_argument("model", metavar="MODEL.json")
@@ -75,7 +65,41 @@ def build_parser() -> argparse.ArgumentParser:
     predict.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing")
     predict.add_argument("--json", action="store_true", help="one JSON object a row instead of CSV")
     predict.set_defaults(run=_predict)
+
+    experiment = commands.add_parser("experiment", help="rerun a study of the experiments folder, from a checkout")
+    experiment.add_argument("name", metavar="NAME", nargs="?", help="which one; leave out for a list")
+    experiment.add_argument("rest", nargs=argparse.REMAINDER, metavar="...", help="its options, such as --quick")
+    experiment.set_defaults(run=_experiment)
     return parser
+
+
+def _add_training_options(command: argparse.ArgumentParser) -> None:
+    """Options of every command that fits."""
+    add = command.add_argument
+    add("table", nargs="?", metavar="TABLE", help="CSV or Parquet file")
+    add("--dataset", choices=DATASETS, help="use embedded data instead of a file")
+    add("--target", metavar="COLUMN", help="the column to predict")
+    add("--positive", metavar="LABEL", help="the label that counts as positive")
+    add("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
+    add("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
+    add(
+        "--na",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="text that means missing, beside nothing, NA and NaN (repeatable)",
+    )
+    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
+    add("--min-support", type=_number, metavar="S", help="share (0.05) or number (50) of rows")
+    add("--max-patterns", type=int, metavar="N", help="candidates a side")
+    add("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
+    add("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
+    add("--restarts", type=int, metavar="N", help="annealing runs side by side")
+    add("--iterations", type=int, metavar="N", help="annealing steps of each run")
+    add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
+    add("--seed", type=int, default=0, help="same seed, same result (default: %(default)s)")
+    add("--quiet", action="store_true", help="no progress bar")
+    add("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def _number(text: str) -> float | int:
@@ -279,6 +303,83 @@ def _predict(args: argparse.Namespace) -> int:
         print(f"{len(result):,} predictions written to {args.out}", file=sys.stderr)
     else:
         sys.stdout.write(text)
+    return 0
+
+
+def _sample(args: argparse.Namespace) -> int:
+    from .diagnosis import UntrustedPosteriorWarning
+    from .model_file import write_text_atomically
+
+    if args.out:
+        _check_out(args.out)
+    X, y = _training_table(args)
+    model = _make_model(args).fit(X, y)
+    # the verdict is printed above every frequency, so that the warnings would only repeat it
+    warnings.simplefilter("ignore", UntrustedPosteriorWarning)
+    post = model.sample_posterior(
+        args.draws,
+        args.chains,
+        num_warmup=args.warmup,
+        num_temperatures=args.temperatures,
+        thin=args.thin,
+        power=args.power,
+        random_state=args.seed,
+        time_budget=args.sampling_budget,
+        progress=model.progress,
+        save_to=args.save_to,
+    )
+    verdict = post.diagnose()
+    inclusion, families = post.inclusion, post.families()
+    summary = {
+        "verdict": verdict.to_dict(),
+        "chains": post.num_chains,
+        "draws": post.num_draws,
+        "power": post.power,
+        "log_evidence": list(post.log_evidence),
+        "inclusion": json.loads(inclusion.to_json(orient="records")),
+        "families": json.loads(families.to_json(orient="records")),
+        "rates": json.loads(post.rates().to_json(orient="index")),
+    }
+    text = json.dumps(summary, ensure_ascii=False, default=str)
+    if args.out:
+        write_text_atomically(args.out, text + "\n")
+    if args.json:
+        print(text)
+        return 0
+    print(f"{post.num_chains} chains of {post.num_draws} draws in {post.seconds:.0f} s\n\n{verdict}\n")
+    for side in dict.fromkeys(inclusion["side"]):
+        label = inclusion.loc[inclusion["side"] == side, "class"].iloc[0]
+        print(f"rules for {label} by posterior inclusion probability:")
+        for row in inclusion[inclusion["side"] == side].head(12).itertuples():
+            error = "always" if row.status == "always" else f"± {row.monte_carlo_error:.3f}"
+            print(f"  {row.probability:.3f} {error:>8}  {row.rule}")
+        print()
+    if args.out:
+        print(f"verdict and frequencies written to {args.out}")
+    return 0
+
+
+def _experiment(args: argparse.Namespace) -> int:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    sys.path.insert(0, "")
+    spec = find_spec("experiments")
+    folders = [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+    if not any((folder / "study.py").is_file() for folder in folders):
+        raise InputError("There is no experiments folder here: run this in a checkout of soar_jax.")
+    names = sorted(
+        ".".join(file.relative_to(folder).with_suffix("").parts)
+        for folder in folders
+        for file in [*folder.glob("*.py"), *folder.glob("benchmarks/*.py")]
+        if "def main(argv" in file.read_text(encoding="utf-8")
+    )
+    if args.name is None:
+        print("\n".join(names))
+        return 0
+    if args.name not in names:
+        raise InputError(f"There is no experiment {args.name!r}; there are {', '.join(names)}.")
+    import_module(f"experiments.{args.name}").main(args.rest)
     return 0
 
 

@@ -12,9 +12,9 @@ balance. What is drawn comes from fixed weights that do not look at the state, w
 * ``exchange``: two patterns of an edge, exactly one of which is in, change places: patterns of similar coverage,
   of either side, or a pattern and one that generalises or specialises it.
 * ``heal``: flip a pattern, then give each of its relatives in a fixed order a draw from its own full conditional;
-  accepted by the exact ratio with the reverse sweep. Few acceptances, large moves.
-* ``kin``: the same with the patterns that generalise or specialise it: a rule and its shorter or longer forms
-  change places at once.
+  accepted by the exact ratio with the reverse sweep. Few acceptances, large moves. Relatives are patterns of similar
+  coverage or, at the toss of a coin, those that generalise or specialise it: a rule and its shorter or longer
+  forms change places at once.
 * ``informed``: one flip drawn in proportion to the square root of its posterior ratio (Zanella 2020), which the
   all-neighbours pass gives for all patterns at once; accepted by the ratio of the two normalisers.
 
@@ -38,7 +38,7 @@ from .priors import Hyperparameters
 from .problem import MAX_RULES, Problem
 from .relatives import Kinship, find_edges, nearest
 
-KERNELS = ("flip", "exchange", "heal", "kin", "informed")
+KERNELS = ("flip", "exchange", "heal", "informed")
 NUM_RELATIVES = 12
 _EDGES_EACH = 8
 
@@ -54,8 +54,8 @@ class Moves(NamedTuple):
     patterns : Patterns
     edges : (num_edges, 2) int32
         Patterns to exchange.
-    relatives, kin : (2 * num_patterns, NUM_RELATIVES) int32
-        What ``heal`` and ``kin`` sweep; -1 where there are fewer.
+    relatives : (2, 2 * num_patterns, NUM_RELATIVES) int32
+        What ``heal`` sweeps: patterns of similar coverage, or those that generalise or specialise; -1 where fewer.
     size_cumulative : (2 * num_lengths, MAX_RULES + 1) float64
         By kind: cumulative prior probability of 0, 1, ... rules.
     kind_start : (2 * num_lengths,) int32
@@ -65,7 +65,6 @@ class Moves(NamedTuple):
     patterns: Patterns
     edges: jax.Array
     relatives: jax.Array
-    kin: jax.Array
     size_cumulative: jax.Array
     kind_start: jax.Array
 
@@ -119,8 +118,7 @@ def make_moves(
             jnp.asarray(np.where(np.isnan(gain), -np.inf, gain)),
         ),
         edges=jnp.asarray(find_edges(kinship, _EDGES_EACH), jnp.int32),
-        relatives=jnp.asarray(lists[0], jnp.int32),
-        kin=jnp.asarray(lists[1], jnp.int32),
+        relatives=jnp.asarray(np.stack(lists), jnp.int32),
         size_cumulative=jnp.asarray(_size_table(hyper, prior)),
         kind_start=jnp.asarray(np.searchsorted(np.sort(kind), np.arange(2 * num_lengths)), jnp.int32),
     )
@@ -130,8 +128,8 @@ def make_weights(problem: Problem, edges: IntArray, inclusion: FloatArray | None
     """Say how often each pattern and edge is tried.
 
     Half of the flips go to all patterns evenly, half to those that were sometimes in and sometimes out in
-    ``inclusion`` (2 * num_patterns,); edges likewise, by the chance that exactly one end is in; ``heal`` and ``kin``
-    start at patterns that occur. Without ``inclusion`` everything is even.
+    ``inclusion`` (2 * num_patterns,); edges likewise, by the chance that exactly one end is in; ``heal``
+    starts at patterns that occur. Without ``inclusion`` everything is even.
     """
     real = (np.asarray(problem.length).reshape(-1) > 0).astype(np.float64)
     everywhere = (edges[:, 0] != edges[:, 1]).astype(np.float64)
@@ -184,11 +182,13 @@ def propose_exchange(
     included = state.pair.included.reshape(-1)
     one, other = moves.edges[edge, 0], moves.edges[edge, 1]
     is_possible = included[one] != included[other]
-    always = jnp.array(True)
-    out, new = jnp.where(included[one], one, other), jnp.where(included[one], other, one)
-    without = apply_flip(problem, moves.patterns, state, score_flip(problem, moves.patterns, state, out), always)
-    flip = score_flip(problem, moves.patterns, without, new)
-    return apply_flip(problem, moves.patterns, without, flip, always), is_possible
+    out_first = jnp.where(included[one], jnp.stack([one, other]), jnp.stack([other, one]))
+
+    def flip(i: jax.Array, current: SampleState) -> SampleState:
+        scored = score_flip(problem, moves.patterns, current, out_first[i])
+        return apply_flip(problem, moves.patterns, current, scored, jnp.array(True))
+
+    return jax.lax.fori_loop(0, 2, flip, state), is_possible
 
 
 def exchange_step(
@@ -198,35 +198,6 @@ def exchange_step(
     proposal, is_possible = propose_exchange(state, problem, moves, draw_index(weights.edge, uniforms[0]))
     is_accepted = is_possible & _is_accepted(uniforms[1], proposal, state, beta)
     return select(is_accepted, proposal, state), is_accepted
-
-
-def _sweep(
-    problem: Problem,
-    moves: Moves,
-    state: SampleState,
-    relatives: jax.Array,
-    beta: jax.Array,
-    wanted: tuple[jax.Array, jax.Array],
-) -> tuple[SampleState, jax.Array]:
-    """Visit relatives in order; return the end state and the log probability of the path.
-
-    ``wanted`` is (uniforms, target): a relative is redrawn from its full conditional by its uniform, or, where
-    the uniforms are NaN, brought to its membership in ``target`` at the probability that has.
-    """
-    uniforms, target = wanted
-
-    def visit(i: jax.Array, carry: tuple[SampleState, jax.Array]) -> tuple[SampleState, jax.Array]:
-        current, log_probability = carry
-        is_real, number = relatives[i] >= 0, jnp.maximum(relatives[i], 0)
-        flip = score_flip(problem, moves.patterns, current, number)
-        change = tempered(flip, beta) - tempered(current, beta)
-        is_forced = jnp.isnan(uniforms[i])
-        switches = jnp.where(is_forced, flip.is_removal != target[number], uniforms[i] < jax.nn.sigmoid(change))
-        switches = switches & is_real
-        log_step = jnp.where(is_real, jax.nn.log_sigmoid(jnp.where(switches, change, -change)), 0.0)
-        return apply_flip(problem, moves.patterns, current, flip, switches), log_probability + log_step
-
-    return jax.lax.fori_loop(0, relatives.shape[0], visit, (state, jnp.zeros(())))
 
 
 def propose_heal(
@@ -239,50 +210,60 @@ def propose_heal(
 ) -> tuple[SampleState, jax.Array, jax.Array]:
     """Flip a pattern and sweep its relatives: proposal, log probability of the sweep and of the way back.
 
-    ``around`` is the pattern's number and its list of relatives.
+    Parameters
+    ----------
+    around : (number, relatives)
+        The pattern to flip, and the list to sweep.
+    wanted : (uniforms, target)
+        A relative is redrawn from its full conditional by its uniform or, where that is NaN, brought to its membership
+        in ``target`` at the probability that has.
     """
     number, relatives = around
-    always = jnp.array(True)
-    flip = score_flip(problem, moves.patterns, state, number)
-    started = apply_flip(problem, moves.patterns, state, flip, always)
-    proposal, log_forward = _sweep(problem, moves, started, relatives, beta, wanted)
-    back = score_flip(problem, moves.patterns, proposal, number)
-    returned = apply_flip(problem, moves.patterns, proposal, back, always)
-    forced = (jnp.full_like(wanted[0], jnp.nan), state.pair.included.reshape(-1))
-    _, log_reverse = _sweep(problem, moves, returned, relatives, beta, forced)
-    is_possible = jnp.isfinite(started.log_prior) & jnp.isfinite(returned.log_prior)
-    return proposal, log_forward, jnp.where(is_possible, log_reverse, -jnp.inf)
+    original = state.pair.included.reshape(-1)
+    order = jnp.concatenate([number[None], relatives])
+    uniforms = jnp.concatenate([jnp.zeros((1,)), wanted[0]])
 
+    def visit(
+        i: jax.Array, carry: tuple[SampleState, jax.Array, jax.Array, jax.Array]
+    ) -> tuple[SampleState, jax.Array, jax.Array, jax.Array]:
+        current, log_probability, is_possible, is_return = carry
+        is_real, pattern = order[i] >= 0, jnp.maximum(order[i], 0)
+        flip = score_flip(problem, moves.patterns, current, pattern)
+        change = tempered(flip, beta) - tempered(current, beta)
+        target = jnp.where(is_return, original[pattern], wanted[1][pattern])
+        is_forced = is_return | jnp.isnan(uniforms[i])
+        switches = jnp.where(is_forced, flip.is_removal != target, uniforms[i] < jax.nn.sigmoid(change))
+        switches = (switches | (i == 0)) & is_real
+        log_step = jax.nn.log_sigmoid(jnp.where(switches, change, -change))
+        log_probability = log_probability + jnp.where(is_real & (i > 0), log_step, 0.0)
+        is_possible = is_possible & ((i > 0) | jnp.isfinite(flip.log_prior))
+        return apply_flip(problem, moves.patterns, current, flip, switches), log_probability, is_possible, is_return
 
-def _heal(
-    uniforms: jax.Array,
-    state: SampleState,
-    problem: Problem,
-    moves: Moves,
-    around: tuple[jax.Array, jax.Array],
-    beta: jax.Array,
-) -> tuple[SampleState, jax.Array]:
-    wanted = (uniforms[2:], state.pair.included.reshape(-1))
-    proposal, log_forward, log_reverse = propose_heal(state, problem, moves, beta, around, wanted)
-    change = tempered(proposal, beta) - tempered(state, beta) + log_reverse - log_forward
-    is_accepted = jnp.log(uniforms[1]) < change
-    return select(is_accepted, proposal, state), is_accepted
+    def go(
+        way: jax.Array, carry: tuple[SampleState, SampleState, jax.Array, jax.Array]
+    ) -> tuple[SampleState, SampleState, jax.Array, jax.Array]:
+        """There, and back to where it began: one copy of the code for both."""
+        current, proposal, log_probability, is_possible = carry
+        start = (current, jnp.zeros(()), is_possible, way == 1)
+        current, log_path, is_possible, _ = jax.lax.fori_loop(0, order.shape[0], visit, start)
+        return current, select(way == 0, current, proposal), log_probability.at[way].set(log_path), is_possible
+
+    begin = (state, state, jnp.zeros((2,)), jnp.array(True))
+    _, proposal, log_probability, is_possible = jax.lax.fori_loop(0, 2, go, begin)
+    return proposal, log_probability[0], jnp.where(is_possible, log_probability[1], -jnp.inf)
 
 
 def heal_step(
     uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
 ) -> tuple[SampleState, jax.Array]:
-    """Flip a pattern, let the patterns of similar coverage adapt, accept by the exact ratio with the way back."""
+    """Flip a pattern, let its relatives adapt, accept by the exact ratio with the way back."""
     number = draw_index(weights.heal, uniforms[0])
-    return _heal(uniforms, state, problem, moves, (number, moves.relatives[number]), beta)
-
-
-def kin_step(
-    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
-) -> tuple[SampleState, jax.Array]:
-    """Flip a pattern, let those that generalise or specialise it adapt, accept by the exact ratio."""
-    number = draw_index(weights.heal, uniforms[0])
-    return _heal(uniforms, state, problem, moves, (number, moves.kin[number]), beta)
+    around = number, moves.relatives[(uniforms[2] < 0.5).astype(jnp.int32), number]  # noqa: PLR2004
+    wanted = (uniforms[3:], state.pair.included.reshape(-1))
+    proposal, log_forward, log_reverse = propose_heal(state, problem, moves, beta, around, wanted)
+    change = tempered(proposal, beta) - tempered(state, beta) + log_reverse - log_forward
+    is_accepted = jnp.log(uniforms[1]) < change
+    return select(is_accepted, proposal, state), is_accepted
 
 
 def informed_weights(problem: Problem, state: SampleState, beta: jax.Array) -> jax.Array:
@@ -321,14 +302,13 @@ STEPS: dict[str, Step] = {
     "flip": flip_step,
     "exchange": exchange_step,
     "heal": heal_step,
-    "kin": kin_step,
     "informed": informed_step,
 }
 
 
 def num_uniforms(name: str) -> int:
     """How many even random numbers a step of this kernel takes."""
-    return 2 + (NUM_RELATIVES if name in ("heal", "kin") else 0)
+    return 3 + NUM_RELATIVES if name == "heal" else 2
 
 
 def build_kernel(name: str) -> Step:

@@ -60,7 +60,7 @@ class Draws:
     swap_probability : (num_temperatures - 1,) float64
     round_trips : (num_groups,) int64
     log_evidence, log_evidence_error : float
-        Log marginal likelihood by thermodynamic integration, and its standard error over groups.
+        Log marginal likelihood by thermodynamic integration, and its standard error over groups; NaN without a ladder.
     was_stopped : bool
         The time budget or an interrupt ended the run early.
     """
@@ -345,7 +345,9 @@ def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int,
     num_rounds = len(blocks) * BLOCK * thin
     sums: RoundSums = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(s for s, _ in blocks))
     draws = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:num_draws], *(d for _, d in blocks))
-    evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.betas)
+    evidence, error = np.nan, np.nan
+    if len(sampler.betas) > 1:
+        evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.betas)
     is_used = np.array([count > 0 for count in sampler.plan])
     return Draws(
         draws.included,

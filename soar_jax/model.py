@@ -47,7 +47,9 @@ def soar_model(
             f"p_{name}", dist.Beta(jnp.asarray(hyper.rule_alpha[side]), jnp.asarray(hyper.rule_beta[side])).to_event(1)
         )
         length = jnp.asarray(lengths[side], jnp.int32)
-        included = numpyro.sample(f"z_{name}", dist.Bernoulli(rate[length - 1]).to_event(1))
+        # a plate, not one event: NumPyro's discrete samplers need the two values of each variable
+        with numpyro.plate(f"{name}_patterns", length.shape[0]):
+            included = numpyro.sample(f"z_{name}", dist.Bernoulli(rate[length - 1]))
         fires.append((included.astype(jnp.int32) @ cover.astype(jnp.int32)) > 0)
     rho = numpyro.sample("rho", dist.Beta(jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta)).to_event(1))
     positive, negative = fires

@@ -29,8 +29,7 @@ class Plan(NamedTuple):
 
     flip: int = 200
     exchange: int = 20
-    heal: int = 4
-    kin: int = 4
+    heal: int = 8
     informed: int = 0
 
 

@@ -94,3 +94,29 @@ def test_help_is_quick_and_loads_nothing_heavy():
         "assert not {'jax', 'pandas', 'sklearn', 'arviz'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_sample_prints_the_verdict_before_the_frequencies(table, tmp_path, capsys):
+    out = tmp_path / "posterior.json"
+    args = ["sample", str(table), "--target", "outcome", "--draws", "50", "--chains", "2", "--temperatures", "3"]
+    assert main([*args, "--out", str(out), "--quiet", *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("Do NOT use these frequencies") < shown.index("by posterior inclusion probability")
+    saved = json.loads(out.read_text())
+    assert saved["verdict"]["is_trusted"] is False and saved["inclusion"][0]["trusted"] is False
+
+
+def test_experiments_are_listed_and_unknown_ones_refused(capsys):
+    assert main(["experiment"]) == 0
+    listed = capsys.readouterr().out.split()
+    assert "sbc" in listed and "benchmarks.samplers" in listed
+    assert main(["experiment", "nonsense"]) == 2
+    assert "there are" in capsys.readouterr().err
+
+
+def test_experiment_says_when_there_is_no_checkout(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "soar_jax", "experiment"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode in (0, 2)  # an editable install may find the folder all the same
+    assert run.returncode == 0 or "checkout" in run.stderr

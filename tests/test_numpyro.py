@@ -2,7 +2,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpyro.infer import MCMC, Predictive
+from numpyro.infer import HMC, MCMC, DiscreteHMCGibbs, Predictive
 from numpyro.infer.util import log_density
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
@@ -82,6 +82,55 @@ def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, betas):
         assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + 1e-6).all()
     energy = np.asarray(mcmc_run.get_extra_fields()["potential_energy"])
     assert energy.min() >= -values.max() - 1e-9
+
+
+@pytest.mark.slow
+@in_float64
+def test_generic_discrete_sampler_of_numpyro_agrees_with_enumeration_and_with_the_kernel(tiny):
+    """DiscreteHMCGibbs on `soar_model`, 8 chains of 1,000; five standard errors between chains."""
+    problem, moves, _, values, subsets, arguments = tiny
+    generic = MCMC(
+        DiscreteHMCGibbs(HMC(soar_model, num_steps=4), modified=True),
+        num_warmup=200,
+        num_samples=1000,
+        num_chains=8,
+        chain_method=jax.vmap,
+        progress_bar=False,
+    )
+    generic.run(jax.random.key(0), *arguments)
+    ours = MCMC(
+        SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(8, 2, 1, 0)),
+        num_warmup=100,
+        num_samples=1000,
+        num_chains=8,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    ours.run(jax.random.key(1))
+    exact = np.exp(values - logsumexp(values))
+    for side, name in enumerate(("positive", "negative")):
+        truth = exact.sum(axis=1 - side) @ subsets[side]
+        means, errors = [], []
+        for run, site in ((generic, f"z_{name}"), (ours, f"include_{name}")):
+            by_chain = np.asarray(run.get_samples(group_by_chain=True)[site])[:, :, :3].mean(axis=1)
+            means.append(by_chain.mean(axis=0))
+            errors.append(by_chain.std(axis=0, ddof=1) / np.sqrt(8))
+            assert (np.abs(means[-1] - truth) < 5 * errors[-1]).all()
+        assert (np.abs(means[0] - means[1]) < 5 * np.hypot(*errors)).all()
+
+
+def test_kernel_can_be_made_from_a_fitted_estimator():
+    from soar_jax import SOARClassifier
+
+    from .conftest import random_table
+
+    X, y = random_table(0, num_rows=200)
+    model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
+    with jax.enable_x64(True):
+        kernel = SOARKernel.from_estimator(model, betas=[1.0], plan=temper.Plan(3, 0, 0, 0))
+        run = MCMC(kernel, num_warmup=5, num_samples=10, progress_bar=False)
+        run.run(jax.random.key(0))
+    assert run.get_samples()["include_positive"].shape == (10, kernel.problem.bits.shape[2])
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPyro's R-hat of a constant site

@@ -2,11 +2,14 @@ import numpy as np
 import pytest
 
 from soar_jax import BOAClassifier, InputError, SOARClassifier
+from soar_jax.diagnosis import UntrustedPosteriorWarning
 
 from .conftest import coverage, random_table
 
 QUICK = dict(n_iter=100, n_restarts=1, max_patterns=20, max_length=2)
-SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=6)
+SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=4)
+# most runs here are short on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.diagnosis.UntrustedPosteriorWarning")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +67,17 @@ def test_inclusion_has_errors_and_words_instead_of_nan_for_constants(sampled):
 
 def test_too_short_a_run_is_not_trusted_and_says_what_to_do():
     X, y = random_table(0, num_rows=200)
-    post = SOARClassifier(**QUICK).fit(X, y).sample_posterior(**{**SHORT, "num_draws": 20})
+    model = SOARClassifier(**QUICK).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.warns(UntrustedPosteriorWarning, match="stays with the fitted pair"):
+        post = model.sample_posterior(**{**SHORT, "num_draws": 20})
+    assert np.array_equal(before, model.predict_proba(X))
+    for show in (lambda: post.inclusion, post.families, post.top_pairs, post.credible_set, post.rates, post.sizes):
+        with pytest.warns(UntrustedPosteriorWarning, match="Do NOT use"):
+            assert not show()["trusted"].any()
+    for show in (post.predict_proba, post.predict_state_proba, post.uncertainty):
+        with pytest.warns(UntrustedPosteriorWarning, match="Do NOT use"):
+            show(X.head(3))
     verdict = post.diagnose()
     assert not verdict.is_trusted
     assert any("effective draws" in problem for problem in verdict.problems)
@@ -84,7 +97,60 @@ def test_arviz_gets_labelled_draws(sampled):
     posterior = data["posterior"]
     assert posterior["include_positive"].dims == ("chain", "draw", "positive_rule")
     assert posterior["state_rows"].sum("state").values == pytest.approx(np.full((4, 100), 200))
-    assert "lp" in data["sample_stats"]
+    assert posterior["include_positive"].coords["positive_rule"].values.tolist() == [
+        rule
+        for rule, side in zip(sampled[2].pools_["rule"], sampled[2].pools_["side"], strict=True)
+        if side == "positive"
+    ]
+    stats = data["sample_stats"]
+    assert stats["move_acceptance"].dims == ("chain", "draw", "move") and "lp" in stats and "ladder_swaps" in stats
+    assert data["constant_data"]["inverse_temperature"].values[-1] == 1.0
+
+
+def test_rates_are_the_conjugate_posterior_of_the_states(sampled):
+    post = sampled[3]
+    a, b = post._beta_parameters()
+    drawn = post.draw_rates()
+    deviation = (drawn - a / (a + b)) / np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
+    assert abs(deviation.mean()) < 5 / np.sqrt(deviation.size) and deviation.std() == pytest.approx(1, abs=0.1)
+    assert np.array_equal(drawn, post.draw_rates())
+
+
+def test_credible_set_is_the_smallest(sampled):
+    post = sampled[3]
+    chosen = post.credible_set(0.5)
+    assert chosen["share"].sum() >= 0.5 > chosen["share"].iloc[:-1].sum()
+    assert chosen["share"].is_monotonic_decreasing
+    with pytest.raises(InputError, match="level"):
+        post.credible_set(0)
+
+
+def test_predictive_check_finds_labels_the_model_misses(sampled):
+    X, y, _, post = sampled
+    fair = post.predictive_check(X, y)
+    assert fair.loc[0, "column"] == "all rows" and fair["p_value"].between(0, 1).all()
+    assert fair.loc[0, "seen"] == y.sum()
+    swapped = post.predictive_check(X, 1 - y)
+    assert swapped["p_value"].min() < 0.01
+
+
+def test_trusted_draws_are_averaged_by_the_estimator():
+    """A pool of a few candidates mixes at once."""
+    X, y = random_table(0, num_rows=200)
+    model = SOARClassifier(**{**QUICK, "max_patterns": 6, "max_length": 1}).fit(X, y)
+    post = model.sample_posterior(num_draws=400, num_warmup=50, num_temperatures=4)
+    assert post.diagnose().is_trusted and "can be used" in repr(post)
+    assert np.array_equal(model.predict_proba(X), post.predict_proba(X))
+    assert np.array_equal(model.predict(X), (post.predict_proba(X)[:, 1] > 0.5).astype(int))
+    model.fit(X, y)
+    assert not hasattr(model, "posterior_")
+
+
+def test_bad_settings_are_refused(sampled):
+    model = sampled[2]
+    for bad in (dict(power=0), dict(power=2), dict(thin=0), dict(num_draws=0), dict(time_budget=-1)):
+        with pytest.raises(InputError):
+            model.sample_posterior(**bad)
 
 
 def test_boa_samples_through_the_same_code():

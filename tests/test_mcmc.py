@@ -1,0 +1,174 @@
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from soar_jax import InputError, mcmc
+from soar_jax.saved_run import SavedRun, fingerprint
+from soar_jax.temper import adapt_ladder, initial_ladder
+
+from .problems import kinship_of, random_problem
+
+SETTINGS = dict(seed=3, num_warmup=100, num_groups=2, num_temperatures=3, thin=2)
+PLAN = mcmc.Plan(6, 2, 1, 0)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    problem, pools, _, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
+    kinship = kinship_of(problem, pools, weights)
+
+    def run(**changes):
+        return mcmc.run(problem, hyper, kinship, plan=PLAN, **{**SETTINGS, "num_draws": 100, **changes})
+
+    return problem, run
+
+
+def same(one, other):
+    for field in fields(mcmc.Draws):
+        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+
+
+def saved_in(folder, problem, **changes):
+    return SavedRun(folder, fingerprint(problem, {**SETTINGS, **changes}), seconds_between=0)
+
+
+class Killed(BaseException):
+    pass
+
+
+def killing(after):
+    """A progress report that ends the run like a kill: nothing is saved afterwards."""
+    reports = []
+
+    def progress(report):
+        reports.append(report)
+        if len(reports) == after:
+            raise Killed
+
+    return progress
+
+
+def test_same_seed_gives_the_same_draws_and_another_seed_others(tiny):
+    _, run = tiny
+    first = run()
+    same(first, run())
+    assert not np.array_equal(first.packed, run(seed=4).packed)
+
+
+@pytest.mark.parametrize("after", [2, 6])
+def test_a_killed_run_resumes_to_the_same_draws(tiny, tmp_path, after):
+    """Killed in warm-up after 2 blocks, or while sampling after 6."""
+    problem, run = tiny
+    uninterrupted = run()
+    with pytest.raises(Killed):
+        run(saved=saved_in(tmp_path / "run", problem), progress=killing(after))
+    seen = []
+    resumed = run(saved=saved_in(tmp_path / "run", problem), progress=seen.append)
+    assert len(seen) == 8 - (after - 1)  # the block that was running when killed is run again
+    same(uninterrupted, resumed)
+
+
+def test_a_finished_run_is_read_back_and_can_be_continued(tiny, tmp_path):
+    problem, run = tiny
+    first = run(saved=saved_in(tmp_path, problem), num_draws=50)
+    same(first, run(saved=saved_in(tmp_path, problem), num_draws=50))
+    same(run(num_draws=100), run(saved=saved_in(tmp_path, problem), num_draws=100))
+
+
+def test_a_folder_of_another_run_is_refused(tiny, tmp_path):
+    problem, run = tiny
+    run(saved=saved_in(tmp_path, problem), num_draws=25)
+    with pytest.raises(InputError, match="thin=2, now 5"):
+        saved_in(tmp_path, problem, thin=5)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="is a file"):
+        saved_in(tmp_path / "file", problem)
+
+
+def test_an_interrupt_keeps_the_draws_so_far(tiny):
+    _, run = tiny
+
+    def interrupt(report):
+        if report.phase == "sampling" and report.done == 50:
+            raise KeyboardInterrupt
+
+    draws = run(progress=interrupt)
+    assert draws.was_stopped and draws.packed.shape[0] == 50
+    assert np.array_equal(draws.packed, run().packed[:50])
+
+
+def test_a_time_budget_that_is_over_still_gives_a_block_of_draws(tiny):
+    _, run = tiny
+    draws = run(time_budget=1e-3)
+    assert draws.was_stopped and draws.packed.shape[0] == 25
+
+
+def test_online_counts_include_the_rounds_thinned_away(tiny):
+    _, run = tiny
+    thinned = run(thin=2, num_draws=100)
+    assert thinned.num_rounds == 200
+    assert thinned.visits.max() <= 200
+    kept = thinned.included.sum(axis=0)
+    assert (thinned.visits >= kept).all() and (thinned.visits <= kept + 100).all()
+
+
+def test_power_flattens_towards_the_prior(tiny):
+    _, run = tiny
+    full, flat = run(), run(power=0.01)
+    assert flat.betas[-1] == pytest.approx(0.01)
+    assert flat.log_likelihood.mean() < full.log_likelihood.mean()
+    assert flat.log_prior.mean() > full.log_prior.mean()
+
+
+def test_how_groups_are_spread_over_threads_changes_nothing(tiny, monkeypatch):
+    _, run = tiny
+    draws = run()
+    monkeypatch.setattr(mcmc, "_num_shards", lambda num_groups: 1)
+    same(draws, run())
+
+
+def test_ladder_adapts_towards_equal_rejection():
+    betas = initial_ladder(5)
+    adapted = adapt_ladder(betas, np.array([0.1, 0.9, 0.9, 0.9]))
+    assert np.diff(adapted)[0] < np.diff(betas)[0] and (np.diff(adapted) > 0).all()
+
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np
+from soar_jax import SOARClassifier
+from tests.conftest import random_table
+from soar_jax.progress import ProgressBar
+X, y = random_table(0, num_rows=200)
+model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
+if sys.argv[2] == "kill":
+    import soar_jax.saved_run as saved_run
+    finish = saved_run.SavedRun.finish
+    def finish_then_die(self, sampler, blocks, done):
+        finish(self, sampler, blocks, done)
+        if len(blocks) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+    saved_run.SavedRun.finish = finish_then_die
+    saved_run.SavedRun.keep = finish_then_die
+import warnings
+warnings.simplefilter("ignore")
+post = model.sample_posterior(100, num_chains=2, num_temperatures=3, save_to=sys.argv[1])
+np.save(sys.argv[3], post.draws.packed)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_is_really_killed_resumes_to_the_same_draws(tmp_path):
+    def run(folder, how, out):
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path / folder), how, str(tmp_path / out)]
+        return subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": "."}).returncode
+
+    assert run("a", "whole", "whole.npy") == 0
+    assert run("b", "kill", "none.npy") == -signal.SIGKILL
+    assert run("b", "resume", "resumed.npy") == 0
+    assert np.array_equal(np.load(tmp_path / "whole.npy"), np.load(tmp_path / "resumed.npy"))
