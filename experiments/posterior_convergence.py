@@ -39,7 +39,6 @@ INGREDIENTS = {
     "+ flip-and-heal": (mcmc.Plan(200, 0, 8, 0), 20),
     "informed flips and ladder": (mcmc.Plan(0, 0, 0, 16), 20),
     "default": (mcmc.Plan(), 20),
-    "default, ladder of 12": (mcmc.Plan(), 12),
     "default, ladder of 32": (mcmc.Plan(), 32),
 }
 
@@ -135,10 +134,10 @@ def main(argv=None) -> dict:
     runs.append(judged(study, "Car, full shared pools", shared, **long))
     if not quick:
         adult = fit("adult", 150)
-        settings = dict(num_draws=1500, num_temperatures=32, time_budget=420.0)
+        settings = dict(num_draws=1500, num_temperatures=32, time_budget=240.0)
         runs.append(judged(study, "Adult, best 150 a side", adult, **settings))
         runs.append(judged(study, "Adult, best 150 a side, power 0.1", adult, power=0.1, **settings))
-    seconds = 2.0 if quick else 45.0
+    seconds = 2.0 if quick else 25.0
     names = list(INGREDIENTS)[:2] if quick else list(INGREDIENTS)
     pools = {"best 150 a side": car} if quick else {"best 150 a side": car, "full directed pools": full}
     curves = {}
