@@ -96,12 +96,17 @@ def figures_of(series: Mapping[Any, np.ndarray]) -> pd.DataFrame:
         with np.errstate(invalid="ignore", divide="ignore"):
             rows[name] = {
                 "mean": values.mean(),
-                "mcse": float(arviz.mcse(values)),
-                "ess_bulk": float(arviz.ess(values, method="bulk")),
-                "ess_tail": float(arviz.ess(values, method="tail", prob=(0.05, 0.95))),
-                "r_hat": float(arviz.rhat(values, method="rank")),
+                "mcse": _number(arviz.mcse(values)),
+                "ess_bulk": _number(arviz.ess(values, method="bulk")),
+                "ess_tail": _number(arviz.ess(values, method="tail", prob=(0.05, 0.95))),
+                "r_hat": _number(arviz.rhat(values, method="rank")),
             }
     return pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS)
+
+
+def _number(value: Any) -> float:
+    """Take a figure of ArviZ, which is an array of one where Numba is installed."""
+    return float(np.asarray(value).reshape(-1)[0])
 
 
 def judge(posterior: Posterior) -> Diagnosis:
