@@ -17,18 +17,19 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
-from ._base import BoolArray, FloatArray, IntArray, in_float64
-from .descent import MOVES, Best, Clock, Progress, better, descend, polish
+from ._base import BoolArray, FloatArray, InputError, IntArray, in_float64
+from .descent import MOVES, Best, Clock, DescentState, Progress, better, descend, descend_block, polish
+from .devices import ROWS, place, shard_rows, spec
 from .joint import log_joint, split_counts
-from .pair import Pair, eligible_flips, empty_pair, flip, score_flips
-from .problem import MAX_RULES, Problem
+from .pair import Pair, eligible_flips, empty_pair, flip, pair_from, score_flips
+from .problem import MAX_RULES, Problem, pad_problem
 
 BLOCK = 100
 """Steps in one compiled call; between calls the host shows progress and watches the clock."""
@@ -167,8 +168,7 @@ def _draw(seed: int, restart: int, block: int) -> FloatArray:
     return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, restart, block])).random((BLOCK, 4))
 
 
-@partial(jax.jit, donate_argnums=(1,))
-def _run_block(
+def run_block(
     problem: Problem, state: AnnealState, uniforms: jax.Array, block: jax.Array, schedule: Schedule
 ) -> tuple[AnnealState, AnnealInfo]:
     """Advance one restart by `BLOCK` steps."""
@@ -187,7 +187,38 @@ def _run_block(
     return jax.lax.scan(advance, state, (times, uniforms))
 
 
+_run_block = jax.jit(run_block, donate_argnums=(1,))
 _init = jax.jit(init)
+
+
+class Programs(NamedTuple):
+    """The compiled parts of a search: how to begin, anneal a block and descend a block, and in how many threads."""
+
+    problem: Problem
+    init: Callable[..., AnnealState]
+    run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
+    descend: Callable[[BoolArray], DescentState] | None
+    max_threads: int
+
+
+def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
+    """Spread a problem's rows over a mesh."""
+    host = pad_problem(jax.device_get(problem), mesh.size)
+    everywhere, by_row = spec(), spec(None, None, ROWS)
+    specs = Problem(*(everywhere,) * len(Problem._fields))._replace(bits=spec(None, ROWS, None), shift=spec(ROWS))
+    pair = Pair(everywhere, by_row, everywhere, everywhere)
+    state = AnnealState(pair, *(everywhere,) * 4)
+    info = AnnealInfo(*(everywhere,) * len(AnnealInfo._fields))
+    descended = DescentState(pair, *(everywhere,) * 3)
+    placed = place(host, specs, mesh)
+    descend_on_mesh = shard_rows(descend_block, mesh, (specs, pair), descended)
+    return Programs(
+        placed,
+        shard_rows(init, mesh, (specs,), state),
+        shard_rows(run_block, mesh, (specs, state, everywhere, everywhere, everywhere), (state, info)),
+        lambda included: descend_on_mesh(placed, place(jax.device_get(pair_from(host, included)), pair, mesh)),
+        1,  # every process must start the programs of the mesh in the same order
+    )
 
 
 @dataclass
@@ -252,6 +283,7 @@ def run(
     judge_by_best: bool,
     time_budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    mesh: Mesh | None = None,
 ) -> AnnealResult:
     """Anneal all restarts, then descend from their best pairs.
 
@@ -270,12 +302,18 @@ def run(
         Seconds; afterwards, and after an interrupt from the keyboard, the best so far is returned.
     progress : callable, optional
         Called after each block.
+    mesh : Mesh, optional
+        Spread the rows over these devices; see `soar_jax.devices`.
     """
+    if mesh is not None and jax.process_count() > 1 and time_budget is not None:
+        raise InputError("time_budget cannot be used with several processes: their clocks differ.")
+    on_one = Programs(problem, _init, _run_block, None, max(2, min(num_restarts, os.cpu_count() or 2)))
+    programs = on_one if mesh is None else on_mesh(problem, mesh)
     clock = Clock(time_budget)
     schedule = Schedule(
         jnp.int32(num_steps), jnp.float64(temperature), jnp.float64(random_share), jnp.asarray(judge_by_best)
     )
-    states = [_init(problem) for _ in range(num_restarts)]
+    states = [programs.init(programs.problem) for _ in range(num_restarts)]
     bests = [Best(float(state.best_log_joint), np.array(state.best_included), False) for state in states]
     infos: list[list[AnnealInfo]] = [[] for _ in states]
     if not int(problem.num_patterns.sum()):  # no candidates: the empty pair is all there is
@@ -289,16 +327,17 @@ def run(
 
     @in_float64
     def advance(restart: int, block: int) -> None:
-        states[restart], info = _run_block(
-            problem, states[restart], _draw(seed, restart, block), jnp.int32(block), schedule
+        uniforms = _draw(seed, restart, block)
+        states[restart], info = programs.run_block(
+            programs.problem, states[restart], uniforms, jnp.int32(block), schedule
         )
         infos[restart].append(jax.device_get(info))
         bests[restart] = Best(float(states[restart].best_log_joint), np.array(states[restart].best_included), False)
 
     # Restarts share the cores as threads: the compiled program is small and leaves Python alone.
-    with ThreadPoolExecutor(max(2, min(num_restarts, os.cpu_count() or 2))) as executor:
+    with ThreadPoolExecutor(programs.max_threads) as executor:
         # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
-        from_empty = executor.submit(descend, problem, bests[0].included, clock)
+        from_empty = executor.submit(descend, problem, bests[0].included, clock, programs.descend)
         try:
             for block in range(-(-num_steps // BLOCK)):
                 for waiting in [executor.submit(advance, restart, block) for restart in range(num_restarts)]:
@@ -312,6 +351,7 @@ def run(
     annealed = np.array([found.log_joint for found in bests])
     ranked = [bests[i] for i in np.argsort(-annealed, kind="stable")]
     starts = list({found.included.tobytes(): found for found in ranked}.values())
-    best = polish(problem, starts, seed, clock, report, better(ranked[0], from_empty.result()))
+    leader = better(ranked[0], from_empty.result())
+    best = polish(problem, starts, seed, clock, report, leader, programs.descend)
     history = _history(infos, schedule) if all(infos) else {}
     return AnnealResult(best.included, best.log_joint, best.is_optimal, clock.stopped, annealed, history)

@@ -177,6 +177,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
 
     def _search(self, candidates: Candidates, started: float) -> None:
         from . import anneal
+        from .devices import current_mesh
         from .problem import make_problem, pool_sizes
         from .progress import ProgressBar
 
@@ -195,6 +196,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
                 judge_by_best=self.row_choice == "best",
                 time_budget=None if self.time_budget is None else max(0.0, self.time_budget - elapsed),
                 progress=bar,
+                mesh=current_mesh(),
             )
         if result.was_stopped and not result.is_local_optimum:
             warnings.warn(

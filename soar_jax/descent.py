@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -123,8 +123,7 @@ def _descend_once(problem: Problem, state: DescentState) -> DescentState:
     return DescentState(pair, value, ~helps, state.num_moves + helps)
 
 
-@jax.jit
-def _descend(problem: Problem, pair: Pair) -> DescentState:
+def descend_block(problem: Problem, pair: Pair) -> DescentState:
     """Zero-temperature descent over additions, removals and exchanges, in bounded calls."""
     start = DescentState(pair, log_joint(problem, pair), jnp.array(False), jnp.zeros((), jnp.int64))
 
@@ -132,6 +131,9 @@ def _descend(problem: Problem, pair: Pair) -> DescentState:
         return ~state.is_optimal & (state.num_moves < _DESCENT_ROUNDS)
 
     return jax.lax.while_loop(unfinished, partial(_descend_once, problem), start)
+
+
+_descend = jax.jit(descend_block)
 
 
 class Best(NamedTuple):
@@ -143,10 +145,13 @@ class Best(NamedTuple):
 
 
 @in_float64
-def descend(problem: Problem, start: BoolArray, clock: Clock) -> Best:
-    """Descend from one pair until no move helps or the time is over."""
+def descend(problem: Problem, start: BoolArray, clock: Clock, run: Callable[..., Any] | None = None) -> Best:
+    """Descend from one pair until no move helps or the time is over.
+
+    ``run(included)`` gives the state after a block of moves; by default on one device.
+    """
     while True:
-        state = _descend(problem, pair_from(problem, start))
+        state = _descend(problem, pair_from(problem, start)) if run is None else run(start)
         start = np.array(state.pair.included)
         if bool(state.is_optimal) or clock.is_over():
             return Best(float(state.log_joint), start, bool(state.is_optimal))
@@ -173,6 +178,7 @@ def polish(
     clock: Clock,
     report: Callable[[str, int, int, Best], None],
     best: Best,
+    run: Callable[..., Any] | None = None,
 ) -> Best:
     """Descend from the restarts' best pairs, then from kicked copies of the leader until that stops helping.
 
@@ -187,10 +193,10 @@ def polish(
         for start in starts:
             if clock.is_over():
                 break
-            best = better(best, descend(problem, start.included, clock))
+            best = better(best, descend(problem, start.included, clock, run))
         failures = 0
         while failures < patience and not clock.is_over():
-            found = descend(problem, _kick(problem, best.included, generator), clock)
+            found = descend(problem, _kick(problem, best.included, generator), clock, run)
             winner = better(best, found)
             failures = failures + 1 if winner is best else 0
             best = winner

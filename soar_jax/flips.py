@@ -13,6 +13,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from .devices import sum_over_devices
 from .joint import log_likelihood, log_prior
 from .pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
 from .problem import MAX_RULES, NUM_PLANES, Problem
@@ -93,6 +94,7 @@ def score_flip(problem: Problem, patterns: Patterns, state: SampleState, number:
         lambda a, b: (a[0] + b[0], a[1] + b[1]),
         (0,),
     )
+    free, shared = sum_over_devices(jnp.stack([free, shared]))
     sign = jnp.where(is_removal, -1, 1).astype(jnp.int64)
     gain = free * _of_side(is_negative, jnp.array(GAIN_FREE, jnp.int64))
     gain = gain + shared * _of_side(is_negative, jnp.array(GAIN_OTHER, jnp.int64))

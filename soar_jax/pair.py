@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._base import BoolArray, WordArray, in_float64
+from .devices import sum_over_devices
 from .joint import log_likelihood
 from .problem import MAX_RULES, NUM_PLANES, Problem
 
@@ -73,7 +74,7 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
 def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
     """Packed class counts of a packed set of rows."""
     shift = jnp.broadcast_to(problem.shift, words.shape)
-    return (jax.lax.population_count(words) << shift).sum(axis=-1).astype(jnp.int64)
+    return sum_over_devices((jax.lax.population_count(words) << shift).sum(axis=-1).astype(jnp.int64))
 
 
 def flip(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array) -> Pair:
@@ -122,7 +123,7 @@ def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
 
     words = jnp.arange(problem.bits.shape[1], dtype=jnp.int32)
     zeros = jnp.zeros((masks.shape[0], num_patterns), jnp.uint64)
-    return jax.lax.scan(add_word, zeros, words)[0].astype(jnp.int64)
+    return sum_over_devices(jax.lax.scan(add_word, zeros, words)[0].astype(jnp.int64))
 
 
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -112,3 +112,12 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
         total=jnp.asarray(layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT), jnp.int64),
         wrong=jnp.asarray(np.array([positive, negative], dtype=np.float64)),
     )
+
+
+def pad_problem(problem: Problem, multiple: int) -> Problem:
+    """Fill up the words, with rows that nothing covers, to a multiple: as many for each device."""
+    missing = -problem.bits.shape[1] % multiple
+    fields: dict[str, Any] = problem._asdict()
+    fields["bits"] = np.pad(problem.bits, ((0, 0), (0, missing), (0, 0)))
+    fields["shift"] = np.pad(problem.shift, (0, missing))
+    return Problem(**fields)
