@@ -205,7 +205,9 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     """Spread a problem's rows over a mesh."""
     host = pad_problem(jax.device_get(problem), mesh.size)
     everywhere, by_row = spec(), spec(None, None, ROWS)
-    specs = Problem(*(everywhere,) * len(Problem._fields))._replace(bits=spec(None, ROWS, None), shift=spec(ROWS))
+    specs = Problem(*(everywhere,) * len(Problem._fields))._replace(
+        bits=spec(None, ROWS, None), shift=spec(ROWS), stretch_start=spec(ROWS), stretch_shift=spec(ROWS)
+    )
     pair = Pair(everywhere, by_row, everywhere, everywhere)
     state = AnnealState(pair, *(everywhere,) * 4)
     info = AnnealInfo(*(everywhere,) * len(AnnealInfo._fields))

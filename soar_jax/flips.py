@@ -60,7 +60,7 @@ def init(problem: Problem, pair: Pair) -> SampleState:
     """Score a pair."""
     return SampleState(
         pair,
-        log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant),
+        log_likelihood(problem, pair.counts),
         log_prior(pair.sizes, problem.prior),
     )
 
@@ -108,7 +108,7 @@ def score_flip(problem: Problem, patterns: Patterns, state: SampleState, number:
         row,
         is_removal,
         counts,
-        log_likelihood(counts, problem.alpha, problem.beta, problem.constant),
+        log_likelihood(problem, counts),
         jnp.where(fits, state.log_prior + prior_gain, -jnp.inf),
     )
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, gammaln
 
 from ._base import FloatArray, IntArray
 from .coverage import LOW_HALF, NEGATIVE_SHIFT
@@ -81,8 +81,35 @@ def split_counts(counts: jax.Array) -> tuple[jax.Array, jax.Array]:
     return positives, negatives
 
 
-def log_likelihood(counts: jax.Array, alpha: jax.Array, beta: jax.Array, constant: jax.Array) -> jax.Array:
-    """Collapsed likelihood of the labels (eq. 5).
+def log_gamma_table(hyper: Hyperparameters, num_rows: int) -> FloatArray:
+    """Tabulate log Gamma at every argument that counts of ``num_rows`` rows can lead to: (4, 3, num_rows + 1).
+
+    By state: log Gamma(k + alpha), log Gamma(k + beta) and log Gamma(k + alpha + beta), k = 0, ..., num_rows.
+    """
+    shift = np.stack([hyper.alpha, hyper.beta, hyper.alpha + hyper.beta], axis=1)
+    return gammaln(np.arange(num_rows + 1) + shift[..., None])
+
+
+def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
+    """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64.
+
+    Counts are whole numbers: three gathers a state from the problem's table replace four logarithms and ten
+    divisions. Tables of very many rows have no such table (see `soar_jax.problem`).
+    """
+    size = problem.log_gamma.shape[2]
+    if size == 1:
+        return formula_log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
+    positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
+    speaks_positive = jnp.broadcast_to(jnp.array([True, False, True, False]), counts.shape)
+    expected = jnp.where(speaks_positive, positives, negatives)
+    arguments = jnp.stack([expected, positives + negatives - expected, positives + negatives], axis=-1)
+    start = jnp.broadcast_to(size * jnp.arange(12, dtype=jnp.int64).reshape(4, 3), arguments.shape)
+    values = problem.log_gamma.reshape(-1).at[arguments + start].get(mode="promise_in_bounds")
+    return (values[..., 0] + values[..., 1] - values[..., 2]).sum(axis=-1) - problem.constant
+
+
+def formula_log_likelihood(counts: jax.Array, alpha: jax.Array, beta: jax.Array, constant: jax.Array) -> jax.Array:
+    """Compute the same without a table.
 
     Parameters
     ----------
@@ -122,7 +149,7 @@ def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
 
 def log_joint(problem: Problem, pair: Pair) -> jax.Array:
     """Log joint of the pair and the labels (eq. 6, up to the constant of the data)."""
-    likelihood = log_likelihood(pair.counts, problem.alpha, problem.beta, problem.constant)
+    likelihood = log_likelihood(problem, pair.counts)
     return likelihood + log_prior(pair.sizes, problem.prior)
 
 

@@ -110,20 +110,25 @@ def flip_row(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array, ro
 def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
     """Packed class counts of every pattern of a side within each mask: (num_masks, num_patterns).
 
-    One pass over the pool: words are scanned, and each adds its shifted popcounts to a running
-    int64 a pattern, a contiguous loop that vectorises over patterns.
+    One pass over the pool: words are scanned, and each adds its popcounts to a running number a
+    pattern, a contiguous loop that vectorises over patterns. Words of equal weight lie together, so
+    that shifts and 64-bit sums are needed once a stretch of words, not once a word.
     """
     num_patterns = problem.bits.shape[2]
+    starts, shifts = problem.stretch_start[0], problem.stretch_shift[0]
 
-    def add_word(total: jax.Array, word: jax.Array) -> tuple[jax.Array, None]:
-        start = (side, word, jnp.zeros((), jnp.int32))
-        row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_patterns))[0]
-        popcount = jax.lax.population_count(row & masks[:, word, None])
-        return total + (popcount << problem.shift[word]), None
+    def add_stretch(i: jax.Array, total: jax.Array) -> jax.Array:
+        def add_word(word: jax.Array, count: jax.Array) -> jax.Array:
+            start = (side, word, jnp.zeros((), jnp.int32))
+            row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_patterns))[0]
+            return count + jax.lax.population_count(row & masks[:, word, None]).astype(jnp.uint32)
 
-    words = jnp.arange(problem.bits.shape[1], dtype=jnp.int32)
-    zeros = jnp.zeros((masks.shape[0], num_patterns), jnp.uint64)
-    return sum_over_devices(jax.lax.scan(add_word, zeros, words)[0].astype(jnp.int64))
+        zeros = jnp.zeros((masks.shape[0], num_patterns), jnp.uint32)
+        count = jax.lax.fori_loop(starts[i], starts[i + 1], add_word, zeros)
+        return total + (count.astype(jnp.int64) << shifts[i])
+
+    zeros = jnp.zeros((masks.shape[0], num_patterns), jnp.int64)
+    return sum_over_devices(jax.lax.fori_loop(0, shifts.shape[0], add_stretch, zeros))
 
 
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
@@ -147,7 +152,7 @@ def score_flips(
     sign = jnp.where(is_removal, -1, 1)
     gain = jnp.array([GAIN_FREE, GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
     counts = pair.counts[None] + free[:, None] * gain[:1] + shared[:, None] * gain[1:]
-    likelihood = log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
+    likelihood = log_likelihood(problem, counts)
     likelihood = likelihood if power is None else power * likelihood
     sizes = pair.sizes.at[side].add(sign.astype(jnp.int32))
     by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)

@@ -9,15 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import betaln
 
-from ._base import IntArray, in_float64, round_up_to_bucket
+from ._base import IntArray, WordArray, in_float64, round_up_to_bucket
 from .coverage import NEGATIVE_SHIFT, BitLayout, pad_words
-from .joint import prior_table
+from .joint import log_gamma_table, prior_table
 from .pools import Pool
 from .priors import Hyperparameters
 
 NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
 """Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
+MAX_TABLE_ROWS = 1 << 18
+"""Rows up to which log Gamma is looked up: 25 MB at most."""
 _MIN_LENGTHS = 8
 _MIN_PATTERNS = 64
 
@@ -40,6 +42,9 @@ class Problem(NamedTuple):
         pattern is what XLA turns into a fast loop; gathering a side's rows first would copy the pool.
     shift : (num_words,) uint64
         See `soar_jax.coverage`.
+    stretch_start : (num_devices, num_stretches + 1) int32
+    stretch_shift : (num_devices, num_stretches) int64
+        Stretches of words that share a shift, by device: first word of each, and the shift.
     length : (2, num_patterns) int32
         Literals of each pattern; 0 marks padding.
     num_patterns : (2,) int32
@@ -48,6 +53,9 @@ class Problem(NamedTuple):
         Beta priors of the states' rates.
     constant : () float64
         Sum of log B(alpha, beta).
+    log_gamma : (4, 3, num_rows + 1, padded) float64
+        See `soar_jax.joint.log_gamma_table`; of size (4, 3, 1) for more than `MAX_TABLE_ROWS` rows, where a formula
+        takes its place and memory does not grow with the rows.
     prior : (2, num_lengths, MAX_RULES + 2) float64
         Log prior by side, length (index 0 unused) and number of rules of that length.
     total : () int64
@@ -58,11 +66,14 @@ class Problem(NamedTuple):
 
     bits: jax.Array
     shift: jax.Array
+    stretch_start: jax.Array
+    stretch_shift: jax.Array
     length: jax.Array
     num_patterns: jax.Array
     alpha: jax.Array
     beta: jax.Array
     constant: jax.Array
+    log_gamma: jax.Array
     prior: jax.Array
     total: jax.Array
     wrong: jax.Array
@@ -95,6 +106,8 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     for side, pool in enumerate(pools):
         bits[side, :, : len(pool)] = pad_words(pool.bits, num_words).T
         length[side, : len(pool)] = pool.length
+    shift = pad_words(layout.shift, num_words)
+    stretch_start, stretch_shift = _stretches(shift, 1)
     table = prior_table(hyper, MAX_RULES)
     prior = np.zeros((2, max(_MIN_LENGTHS, table.shape[1] + 1), table.shape[2]))
     prior[:, 1 : table.shape[1] + 1] = table
@@ -102,12 +115,15 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
     return Problem(
         bits=jnp.asarray(bits),
-        shift=jnp.asarray(pad_words(layout.shift, num_words)),
+        shift=jnp.asarray(shift),
+        stretch_start=jnp.asarray(stretch_start),
+        stretch_shift=jnp.asarray(stretch_shift),
         length=jnp.asarray(length),
         num_patterns=jnp.asarray(hyper.pool_size.sum(axis=1), jnp.int32),
         alpha=jnp.asarray(hyper.alpha),
         beta=jnp.asarray(hyper.beta),
         constant=jnp.asarray(betaln(hyper.alpha, hyper.beta).sum()),
+        log_gamma=jnp.asarray(_log_gamma(hyper, layout.num_rows)),
         prior=jnp.asarray(prior),
         total=jnp.asarray(layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT), jnp.int64),
         wrong=jnp.asarray(np.array([positive, negative], dtype=np.float64)),
@@ -115,9 +131,29 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
 
 
 def pad_problem(problem: Problem, multiple: int) -> Problem:
-    """Fill up the words, with rows that nothing covers, to a multiple: as many for each device."""
+    """Fill up the words, with rows that nothing covers, so that each of ``multiple`` devices gets as many."""
     missing = -problem.bits.shape[1] % multiple
     fields: dict[str, Any] = problem._asdict()
     fields["bits"] = np.pad(problem.bits, ((0, 0), (0, missing), (0, 0)))
     fields["shift"] = np.pad(problem.shift, (0, missing))
+    fields["stretch_start"], fields["stretch_shift"] = _stretches(fields["shift"], multiple)
     return Problem(**fields)
+
+
+def _stretches(shift: WordArray, num_devices: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find stretches of words of equal shift on each device; the lists are filled up with empty ones."""
+    parts = shift.reshape(num_devices, -1).astype(np.int64)
+    edges = [np.flatnonzero(np.diff(part, prepend=-1)) for part in parts]
+    most = round_up_to_bucket(max(len(edge) for edge in edges))
+    start = np.full((num_devices, most + 1), parts.shape[1], dtype=np.int32)
+    shifts = np.zeros((num_devices, most), dtype=np.int64)
+    for i, edge in enumerate(edges):
+        start[i, : len(edge)] = edge
+        shifts[i, : len(edge)] = parts[i, edge]
+    return start, shifts
+
+
+def _log_gamma(hyper: Hyperparameters, num_rows: int) -> np.ndarray:
+    if num_rows > MAX_TABLE_ROWS:
+        return np.zeros((4, 3, 1))
+    return log_gamma_table(hyper, round_up_to_bucket(num_rows + 1) - 1)

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from soar_jax._base import in_float64
-from soar_jax.joint import host_log_joint, log_beta, log_likelihood, log_prior, prior_table
+from soar_jax.coverage import LOW_HALF, NEGATIVE_SHIFT
+from soar_jax.joint import formula_log_likelihood, host_log_joint, log_beta, log_likelihood, log_prior, prior_table
 from soar_jax.priors import Hyperparameters
+from soar_jax.problem import MAX_TABLE_ROWS, _log_gamma
 
-from .problems import pack_counts
+from .problems import pack_counts, random_problem
 
 
 @in_float64
@@ -32,7 +34,7 @@ def test_log_beta_agrees_with_high_precision_from_tiny_to_ten_million():
 def device_log_joint(counts, sizes, hyper):
     packed = jnp.asarray(pack_counts(*counts))
     constant = jnp.asarray(betaln(hyper.alpha, hyper.beta).sum())
-    likelihood = log_likelihood(packed, jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta), constant)
+    likelihood = formula_log_likelihood(packed, jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta), constant)
     return float(likelihood + log_prior(jnp.asarray(sizes, jnp.int32), jnp.asarray(prior_table(hyper, 63))))
 
 
@@ -83,3 +85,20 @@ def test_prior_sums_to_one_over_all_subsets():
     for side, size in enumerate((5, 3)):
         n = np.arange(size + 1)
         assert (comb(size, n) * np.exp(table[side, 0, : size + 1])).sum() == pytest.approx(1)
+
+
+@in_float64
+def test_looked_up_likelihood_equals_the_formula_and_large_tables_have_none():
+    problem, *_, hyper = random_problem(4, num_rows=60, max_weight=40)
+    rng = np.random.default_rng(0)
+    total = int(problem.total) & LOW_HALF, int(problem.total) >> NEGATIVE_SHIFT
+    cuts = np.sort(rng.integers(0, np.array(total)[:, None], (50, 2, 3)), axis=2)
+    ends = np.zeros((50, 2, 1)), np.tile(np.array(total)[:, None], (50, 1, 1))
+    parts = np.diff(np.concatenate([ends[0], cuts, ends[1]], axis=2), axis=2)
+    counts = jnp.asarray(parts[:, 0].astype(np.int64) + (parts[:, 1].astype(np.int64) << NEGATIVE_SHIFT))
+    looked_up = log_likelihood(problem, counts)
+    formula = formula_log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
+    np.testing.assert_allclose(looked_up, formula, rtol=1e-11, atol=1e-9)
+    without = problem._replace(log_gamma=jnp.zeros((4, 3, 1)))
+    assert np.array_equal(log_likelihood(without, counts), formula)
+    assert _log_gamma(hyper, MAX_TABLE_ROWS + 1).shape == (4, 3, 1)
