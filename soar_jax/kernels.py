@@ -3,10 +3,11 @@
 The target at inverse temperature beta is  prior(z) * likelihood(z) ** beta : the prior is left as it is,
 so that beta = 0 is the prior and beta = 1 the posterior. Each kernel is a pure function
 
-    step(uniforms, state, problem, moves, weights, beta) -> (state, is_accepted)
+    step(choice, uniforms, state, problem, moves, beta) -> (state, is_accepted)
 
-of even random numbers (`build_kernel` makes one that takes a key), and leaves the target invariant by detailed
-balance. What is drawn comes from fixed weights that do not look at the state, which keeps proposals symmetric:
+of a pattern or edge drawn beforehand by `choose`, and of even random numbers (`build_kernel` makes one that takes a
+key and weights instead), and leaves the target invariant by detailed balance. What is chosen comes from fixed weights
+that do not look at the state, which keeps proposals symmetric:
 
 * ``flip``: one pattern in or out.
 * ``exchange``: two patterns of an edge, exactly one of which is in, change places: patterns of similar coverage,
@@ -78,6 +79,10 @@ class Weights(NamedTuple):
 
 
 Step = Callable[
+    [jax.Array, jax.Array, SampleState, Problem, Moves, jax.Array],
+    tuple[SampleState, jax.Array],
+]
+KeyStep = Callable[
     [jax.Array, SampleState, Problem, Moves, Weights, jax.Array],
     tuple[SampleState, jax.Array],
 ]
@@ -167,11 +172,11 @@ def _is_accepted(uniform: jax.Array, new: SampleState | Scored, old: SampleState
 
 
 def flip_step(
-    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+    choice: jax.Array, uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
 ) -> tuple[SampleState, jax.Array]:
     """Flip one pattern."""
-    flip = score_flip(problem, moves.patterns, state, draw_index(weights.flip, uniforms[0]))
-    is_accepted = _is_accepted(uniforms[1], flip, state, beta)
+    flip = score_flip(problem, moves.patterns, state, choice)
+    is_accepted = _is_accepted(uniforms[0], flip, state, beta)
     return apply_flip(problem, moves.patterns, state, flip, is_accepted), is_accepted
 
 
@@ -192,11 +197,11 @@ def propose_exchange(
 
 
 def exchange_step(
-    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+    choice: jax.Array, uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
 ) -> tuple[SampleState, jax.Array]:
     """Exchange a rule for a similar pattern, or for one that generalises or specialises it."""
-    proposal, is_possible = propose_exchange(state, problem, moves, draw_index(weights.edge, uniforms[0]))
-    is_accepted = is_possible & _is_accepted(uniforms[1], proposal, state, beta)
+    proposal, is_possible = propose_exchange(state, problem, moves, choice)
+    is_accepted = is_possible & _is_accepted(uniforms[0], proposal, state, beta)
     return select(is_accepted, proposal, state), is_accepted
 
 
@@ -254,15 +259,14 @@ def propose_heal(
 
 
 def heal_step(
-    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+    choice: jax.Array, uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
 ) -> tuple[SampleState, jax.Array]:
     """Flip a pattern, let its relatives adapt, accept by the exact ratio with the way back."""
-    number = draw_index(weights.heal, uniforms[0])
-    around = number, moves.relatives[(uniforms[2] < 0.5).astype(jnp.int32), number]  # noqa: PLR2004
-    wanted = (uniforms[3:], state.pair.included.reshape(-1))
+    around = choice, moves.relatives[(uniforms[1] < 0.5).astype(jnp.int32), choice]  # noqa: PLR2004
+    wanted = (uniforms[2:], state.pair.included.reshape(-1))
     proposal, log_forward, log_reverse = propose_heal(state, problem, moves, beta, around, wanted)
     change = tempered(proposal, beta) - tempered(state, beta) + log_reverse - log_forward
-    is_accepted = jnp.log(uniforms[1]) < change
+    is_accepted = jnp.log(uniforms[0]) < change
     return select(is_accepted, proposal, state), is_accepted
 
 
@@ -287,14 +291,14 @@ def propose_informed(
 
 
 def informed_step(
-    uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
+    choice: jax.Array, uniforms: jax.Array, state: SampleState, problem: Problem, moves: Moves, beta: jax.Array
 ) -> tuple[SampleState, jax.Array]:
     """Flip one pattern drawn in proportion to the square root of its posterior ratio."""
-    del weights
+    del choice  # this one has to look at the state
     forward = informed_weights(problem, state, beta)
-    number = draw_index(jnp.cumsum(jnp.exp(forward)), uniforms[0])
+    number = draw_index(jnp.cumsum(jnp.exp(forward)), uniforms[1])
     proposal, log_ratio = propose_informed(state, problem, moves, beta, number, forward)
-    is_accepted = jnp.log(uniforms[1]) < tempered(proposal, beta) - tempered(state, beta) + log_ratio
+    is_accepted = jnp.log(uniforms[0]) < tempered(proposal, beta) - tempered(state, beta) + log_ratio
     return select(is_accepted, proposal, state), is_accepted
 
 
@@ -307,18 +311,24 @@ STEPS: dict[str, Step] = {
 
 
 def num_uniforms(name: str) -> int:
-    """How many even random numbers a step of this kernel takes."""
-    return 3 + NUM_RELATIVES if name == "heal" else 2
+    """How many even random numbers a step of this kernel takes, beside the one for its choice."""
+    return {"flip": 1, "exchange": 1, "heal": 2 + NUM_RELATIVES, "informed": 2}[name]
 
 
-def build_kernel(name: str) -> Step:
+def choose(name: str, weights: Weights, uniforms: jax.Array) -> jax.Array:
+    """Draw what a kernel tries, for any number of uniforms at once: a binary search is dear inside a loop of steps."""
+    cumulative = {"flip": weights.flip, "exchange": weights.edge, "heal": weights.heal}.get(name)
+    return jnp.zeros(uniforms.shape, jnp.int32) if cumulative is None else draw_index(cumulative, uniforms)
+
+
+def build_kernel(name: str) -> KeyStep:
     """Return one of the kernels of `KERNELS` as ``step(rng_key, state, problem, moves, weights, beta)``."""
 
     def step(
         rng_key: jax.Array, state: SampleState, problem: Problem, moves: Moves, weights: Weights, beta: jax.Array
     ) -> tuple[SampleState, jax.Array]:
-        uniforms = jax.random.uniform(rng_key, (num_uniforms(name),), jnp.float64)
-        return STEPS[name](uniforms, state, problem, moves, weights, beta)
+        uniforms = jax.random.uniform(rng_key, (1 + num_uniforms(name),), jnp.float64)
+        return STEPS[name](choose(name, weights, uniforms[0]), uniforms[1:], state, problem, moves, beta)
 
     return step
 

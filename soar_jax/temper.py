@@ -17,7 +17,7 @@ import numpy as np
 
 from ._base import FloatArray
 from .flips import SampleState, init
-from .kernels import KERNELS, STEPS, Leaf, Moves, Weights, draw_from_prior, num_uniforms
+from .kernels import KERNELS, STEPS, Leaf, Moves, Weights, choose, draw_from_prior, num_uniforms
 from .problem import Problem
 
 BLOCK = 25
@@ -106,22 +106,23 @@ def _local_steps(
         if not count:
             accepted.append(jnp.zeros((num_groups, num_temperatures)))
             continue
-        shape = (count, num_temperatures, num_uniforms(name))
+        shape = (count, num_temperatures, 1 + num_uniforms(name))
         keys = jax.vmap(jax.random.fold_in, (0, None))(rng_keys, kernel)
         # all random numbers of the round in one call: (count, num_groups, num_temperatures, num_uniforms)
         uniforms = jax.vmap(partial(jax.random.uniform, shape=shape, dtype=jnp.float64), out_axes=1)(keys)
-        by_temperature = jax.vmap(STEPS[name], in_axes=(0, 0, None, None, 0, 0))
-        step = jax.vmap(by_temperature, in_axes=(0, 0, None, None, None, None))
+        choices = jax.vmap(partial(choose, name), in_axes=(0, 2), out_axes=2)(weights, uniforms[..., 0])
+        by_temperature = jax.vmap(STEPS[name], in_axes=(0, 0, 0, None, None, 0))
+        step = jax.vmap(by_temperature, in_axes=(0, 0, 0, None, None, None))
 
         def advance(
-            carry: tuple[SampleState, jax.Array], uniforms: jax.Array, step: object = step
+            carry: tuple[SampleState, jax.Array], drawn: tuple[jax.Array, jax.Array], step: object = step
         ) -> tuple[tuple[SampleState, jax.Array], None]:
             states, total = carry
-            states, is_accepted = step(uniforms, states, problem, moves, weights, betas)  # type: ignore[operator]
+            states, is_accepted = step(*drawn, states, problem, moves, betas)  # type: ignore[operator]
             return (states, total + is_accepted), None
 
         start = (states, jnp.zeros((num_groups, num_temperatures), jnp.int32))
-        (states, total), _ = jax.lax.scan(advance, start, uniforms)
+        (states, total), _ = jax.lax.scan(advance, start, (choices, uniforms[..., 1:]))
         accepted.append(total / count)
     return states, jnp.stack(accepted, axis=1)
 
