@@ -69,6 +69,26 @@ def convergence(r):
     return "; ".join(parts) + "."
 
 
+def ingredients(r):
+    parts = [
+        f"{name} {c['points'][-1]['r_hat']:.3f}"
+        for name, c in r["curves"].items()
+        if name.startswith("full") and c["points"]
+    ]
+    return "Worst R-hat on Car's full pools after as many seconds: " + "; ".join(parts) + "."
+
+
+def kernels(r):
+    p, flips = r["pass"], {(f["rows"], f["chains"]): f["flips_a_second"] for f in r["flips"]}
+    best = {rows: max(v for (n, _), v in flips.items() if n == rows) for rows in {key[0] for key in flips}}
+    return (
+        f"All-neighbours pass, 2,000 x 25,000: {p['pass_ms']:.2f} ms, {p['numpy_ms'] / p['pass_ms']:.1f} times NumPy's speed; exponents "
+        f"{r['exponents']['rows']:.2f} in rows and {r['exponents']['patterns']:.2f} in patterns; flips a second: "
+        + ", ".join(f"{v:,.0f} at {n:,} rows" for n, v in sorted(best.items()))
+        + "."
+    )
+
+
 def sbc(r):
     least = min(r["tests"].items(), key=lambda item: item[1]["p_value"])
     return f"{r['num_data_sets']} data sets; least chi-square p {least[1]['p_value']:.3f} ({least[0]})."
@@ -118,11 +138,13 @@ HEADLINES = {
     "adult": adult,
     "tradeoff": tradeoff,
     "posterior_convergence": convergence,
+    "ingredients": ingredients,
     "sbc": sbc,
     "calibration": calibration,
     "uncertainty": uncertainty,
     "peers": peers,
     "benchmarks/samplers": samplers,
+    "benchmarks/kernels": kernels,
 }
 
 

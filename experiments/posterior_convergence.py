@@ -1,28 +1,20 @@
-"""Do the chains converge? Car and Adult with the default sampler, and what each ingredient is worth.
+"""Do the chains converge? Car and Adult with the default sampler, honestly judged.
 
 Run: python -m experiments.posterior_convergence [--quick]
 """
 
 from __future__ import annotations
 
-import time
 import warnings
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
-from soar_jax import SOARClassifier, datasets, mcmc
-from soar_jax.diagnosis import UntrustedPosteriorWarning, figures_of
+from soar_jax import SOARClassifier, datasets
+from soar_jax.diagnosis import UntrustedPosteriorWarning
 from soar_jax.posterior import Posterior
-from soar_jax.problem import make_problem
-from soar_jax.relatives import find_kinship
-from soar_jax.sampling import fitted_pair
 
+TITLE = "Convergence of the posterior"
 NAMED = (
     "log joint",
     "positive rules",
@@ -32,15 +24,6 @@ NAMED = (
     "share active",
     "share passive",
 )
-INGREDIENTS = {
-    "flips only, no ladder": (mcmc.Plan(600, 0, 0, 0), 1),
-    "flips and ladder of 20": (mcmc.Plan(400, 0, 0, 0), 20),
-    "+ exchanges": (mcmc.Plan(200, 100, 0, 0), 20),
-    "+ flip-and-heal": (mcmc.Plan(200, 0, 8, 0), 20),
-    "informed flips and ladder": (mcmc.Plan(0, 0, 0, 16), 20),
-    "default": (mcmc.Plan(), 20),
-    "default, ladder of 32": (mcmc.Plan(), 32),
-}
 
 
 def fit(name: str, max_patterns: int, pools: str = "directed") -> SOARClassifier:
@@ -85,42 +68,6 @@ def judged(study: Study, label: str, model: SOARClassifier, **settings) -> dict:
     }
 
 
-def history(model: SOARClassifier, plan: mcmc.Plan, num_temperatures: int, seconds: float) -> dict:
-    """R-hat of the second half of the draws so far, against time; compilation is not counted."""
-    pools, layout = model._candidates.pools, model._candidates.layout
-    problem = make_problem(pools, layout, model._hyper, single=False)
-    kinship = find_kinship(pools, layout, problem.bits.shape[2])
-    shared = dict(num_temperatures=num_temperatures, annealed=fitted_pair(model, problem.bits.shape[2]), plan=plan)
-    mcmc.run(problem, model._hyper, kinship, seed=9, num_draws=25, num_warmup=25, **shared)
-    clock, start = [], time.perf_counter()
-
-    def note(report) -> None:
-        if report.phase == "sampling":
-            clock.append(time.perf_counter() - start)
-
-    draws = mcmc.run(
-        problem,
-        model._hyper,
-        kinship,
-        seed=1,
-        num_draws=1_000_000,
-        num_warmup=200,
-        time_budget=seconds,
-        progress=note,
-        **shared,
-    )
-    post = Posterior(model, draws, seconds=seconds, thin=1, power=1.0)
-    series = {name: values for name, values in post.functionals().items() if name in NAMED}
-    points = []
-    for blocks in np.unique(np.geomspace(4, len(clock), 12).astype(int)) if len(clock) >= 4 else []:
-        end = blocks * 25
-        figures = figures_of({name: values[:, end // 2 : end] for name, values in series.items()})
-        points.append(
-            {"seconds": clock[blocks - 1], "r_hat": figures["r_hat"].max(), "ess_bulk": figures["ess_bulk"].min()}
-        )
-    return {"num_draws": post.num_draws, "round_trips": draws.round_trips.tolist(), "points": points}
-
-
 def main(argv=None) -> dict:
     study = Study("posterior_convergence", __doc__, argv)
     quick = study.quick
@@ -137,27 +84,10 @@ def main(argv=None) -> dict:
         settings = dict(num_draws=1500, num_temperatures=32, time_budget=240.0)
         runs.append(judged(study, "Adult, best 150 a side", adult, **settings))
         runs.append(judged(study, "Adult, best 150 a side, power 0.1", adult, power=0.1, **settings))
-    seconds = 2.0 if quick else 25.0
-    names = list(INGREDIENTS)[:2] if quick else list(INGREDIENTS)
-    pools = {"best 150 a side": car} if quick else {"best 150 a side": car, "full directed pools": full}
-    curves = {}
-    for title, model in pools.items():
-        for name in names:
-            plan, num_temperatures = INGREDIENTS[name]
-            curves[f"{title}: {name}"] = history(model, plan, num_temperatures, seconds)
-            study.say(f"{title}: {name}: {curves[f'{title}: {name}']['points'][-1:]}")
-    figure, axes = plt.subplots(1, len(pools), figsize=(6.2 * len(pools), 4.4), layout="constrained", squeeze=False)
-    for ax, title in zip(axes[0], pools, strict=True):
-        for name in names:
-            points = curves[f"{title}: {name}"]["points"]
-            ax.plot([p["seconds"] for p in points], [p["r_hat"] - 1 for p in points], marker=".", label=name)
-        ax.axhline(0.01, color="black", linewidth=0.8, linestyle=":")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel("seconds of sampling, without compilation")
-        ax.set_ylabel("worst R-hat - 1")
-        ax.set_title(f"Car, {title}", fontsize=10)
-    axes[0][0].legend(frameon=False, fontsize=8)
+    return study.save({"runs": runs}, TITLE, lines_of(runs))
+
+
+def lines_of(runs: list[dict]) -> list[str]:
     lines = [
         "Four independent groups; every second one starts from the fitted pair, the others from the prior. R-hat is "
         "rank-normalised and split; worst over log joint, both sizes and the four state shares (in brackets: over all "
@@ -196,27 +126,7 @@ def main(argv=None) -> dict:
     ]
     for r in runs:
         lines += [f"**{r['label']}** (`{r['settings']}`)", "", "```", r["verdict"], "```", ""]
-    lines += [
-        "## Ingredients",
-        "",
-        f"R-hat of the later half of the draws after {seconds:.0f} s of sampling (200 draws of warm-up), each plan alone "
-        "in one process:",
-        "",
-        *table(
-            ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "round trips"],
-            [
-                [
-                    name,
-                    c["num_draws"],
-                    f"{c['points'][-1]['r_hat']:.3f}" if c["points"] else "too few draws",
-                    f"{c['points'][-1]['ess_bulk']:.0f}" if c["points"] else "",
-                    min(c["round_trips"]),
-                ]
-                for name, c in curves.items()
-            ],
-        ),
-    ]
-    return study.save({"runs": runs, "curves": curves}, "Convergence of the posterior", lines, figure)
+    return lines
 
 
 if __name__ == "__main__":

@@ -8,7 +8,18 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-from experiments import adult, calibration, car, collect, posterior_convergence, sbc, synthetic, tradeoff, uncertainty  # noqa: E402
+from experiments import (
+    adult,
+    calibration,
+    car,
+    collect,
+    ingredients,
+    posterior_convergence,
+    sbc,
+    synthetic,
+    tradeoff,
+    uncertainty,
+)  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -50,6 +61,6 @@ def test_adult_quick(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", [tradeoff, calibration, posterior_convergence, sbc, uncertainty])
+@pytest.mark.parametrize("module", [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty])
 def test_other_studies_quick(module, tmp_path):
     run(module, tmp_path)

@@ -1,0 +1,119 @@
+"""What each ingredient of the sampler is worth: R-hat against time on Car, with few candidates and with all.
+
+Run: python -m experiments.ingredients [--quick], on idle cores
+"""
+
+from __future__ import annotations
+
+import time
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from experiments.posterior_convergence import NAMED, fit
+from experiments.study import Study, table
+from soar_jax import SOARClassifier, mcmc
+from soar_jax.diagnosis import figures_of
+from soar_jax.posterior import Posterior
+from soar_jax.problem import make_problem
+from soar_jax.relatives import find_kinship
+from soar_jax.sampling import fitted_pair
+
+INGREDIENTS = {
+    "flips only, no ladder": (mcmc.Plan(600, 0, 0, 0), 1),
+    "flips and ladder of 20": (mcmc.Plan(400, 0, 0, 0), 20),
+    "+ exchanges": (mcmc.Plan(200, 100, 0, 0), 20),
+    "+ flip-and-heal": (mcmc.Plan(200, 0, 8, 0), 20),
+    "informed flips and ladder": (mcmc.Plan(0, 0, 0, 16), 20),
+    "default": (mcmc.Plan(), 20),
+    "default, ladder of 32": (mcmc.Plan(), 32),
+}
+
+
+def history(model: SOARClassifier, plan: mcmc.Plan, num_temperatures: int, seconds: float) -> dict:
+    """R-hat of the second half of the draws so far, against time; compilation is not counted."""
+    pools, layout = model._candidates.pools, model._candidates.layout
+    problem = make_problem(pools, layout, model._hyper, single=False)
+    kinship = find_kinship(pools, layout, problem.bits.shape[2])
+    shared = dict(num_temperatures=num_temperatures, annealed=fitted_pair(model, problem.bits.shape[2]), plan=plan)
+    mcmc.run(problem, model._hyper, kinship, seed=9, num_draws=25, num_warmup=25, **shared)
+    clock, start = [], time.perf_counter()
+
+    def note(report) -> None:
+        if report.phase == "sampling":
+            clock.append(time.perf_counter() - start)
+
+    draws = mcmc.run(
+        problem,
+        model._hyper,
+        kinship,
+        seed=1,
+        num_draws=1_000_000,
+        num_warmup=100,
+        time_budget=seconds,
+        progress=note,
+        **shared,
+    )
+    post = Posterior(model, draws, seconds=seconds, thin=1, power=1.0)
+    series = {name: values for name, values in post.functionals().items() if name in NAMED}
+    points = []
+    for blocks in np.unique(np.geomspace(4, len(clock), 12).astype(int)) if len(clock) >= 4 else []:
+        end = blocks * 25
+        figures = figures_of({name: values[:, end // 2 : end] for name, values in series.items()})
+        points.append(
+            {"seconds": clock[blocks - 1], "r_hat": figures["r_hat"].max(), "ess_bulk": figures["ess_bulk"].min()}
+        )
+    return {"num_draws": post.num_draws, "round_trips": draws.round_trips.tolist(), "points": points}
+
+
+def main(argv=None) -> dict:
+    study = Study("ingredients", __doc__, argv)
+    seconds = 2.0 if study.quick else 25.0
+    names = list(INGREDIENTS)[:2] if study.quick else list(INGREDIENTS)
+    pools = {"best 150 a side": fit("car", 150)}
+    if not study.quick:
+        pools["full directed pools"] = fit("car", 5000)
+    curves = {}
+    for title, model in pools.items():
+        for name in names:
+            plan, num_temperatures = INGREDIENTS[name]
+            curves[f"{title}: {name}"] = history(model, plan, num_temperatures, seconds)
+            study.say(f"{title}: {name}: {curves[f'{title}: {name}']['points'][-1:]}")
+    figure, axes = plt.subplots(1, len(pools), figsize=(6.2 * len(pools), 4.4), layout="constrained", squeeze=False)
+    for ax, title in zip(axes[0], pools, strict=True):
+        for name in names:
+            points = curves[f"{title}: {name}"]["points"]
+            ax.plot([p["seconds"] for p in points], [p["r_hat"] - 1 for p in points], marker=".", label=name)
+        ax.axhline(0.01, color="black", linewidth=0.8, linestyle=":")
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("seconds of sampling, without compilation")
+        ax.set_ylabel("worst R-hat - 1")
+        ax.set_title(f"Car, {title}", fontsize=10)
+    axes[0][0].legend(frameon=False, fontsize=8)
+    lines = [
+        f"R-hat of the later half of the draws after {seconds:.0f} s of sampling (100 draws of warm-up), worst over log joint, sizes and "
+        "state shares; four groups. One run each: differences of a factor of two are noise.",
+        "",
+        *table(
+            ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "round trips"],
+            [
+                [
+                    name,
+                    c["num_draws"],
+                    f"{c['points'][-1]['r_hat']:.3f}" if c["points"] else "too few draws",
+                    f"{c['points'][-1]['ess_bulk']:.0f}" if c["points"] else "",
+                    min(c["round_trips"]),
+                ]
+                for name, c in curves.items()
+            ],
+        ),
+    ]
+    return study.save({"curves": curves}, "Ingredients of the sampler", lines, figure)
+
+
+if __name__ == "__main__":
+    main()
