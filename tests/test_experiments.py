@@ -19,7 +19,7 @@ from experiments import (
     synthetic,
     tradeoff,
     uncertainty,
-)  # noqa: E402
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
