@@ -135,13 +135,16 @@ class Sampler:
         annealed: BoolArray | None,
         plan: Plan,
         power: float,
+        dispersed: bool,
     ) -> None:
         self.problem, self.hyper, self.kinship, self.plan = problem, hyper, kinship, plan
         self.lengths = np.asarray(problem.length).astype(np.int64)
         self.betas = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         starts = [
-            annealed if annealed is not None and group % 2 == 1 else prior_pair(generator, hyper, self.lengths)
+            annealed
+            if annealed is not None and (group % 2 == 1 or not dispersed)
+            else prior_pair(generator, hyper, self.lengths)
             for group in range(num_groups)
             for _ in range(num_temperatures)
         ]
@@ -253,6 +256,7 @@ def run(
     thin: int = 1,
     power: float = 1.0,
     annealed: BoolArray | None = None,
+    dispersed: bool = True,
     plan: Plan | None = None,
     time_budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -273,6 +277,8 @@ def run(
         The likelihood is raised to this power at the cold end: below 1 for a coarsened posterior.
     annealed : (2, num_patterns) bool, optional
         A good pair. Every second group starts from it, the others from prior draws: overdispersed on purpose.
+    dispersed : bool
+        False starts every group from ``annealed``: for studies of one mode, not for verdicts.
     plan : Plan, optional
         Steps of each kernel in a round.
     time_budget : float, optional
@@ -293,6 +299,7 @@ def run(
         annealed=annealed,
         plan=plan,
         power=power,
+        dispersed=dispersed,
     )
     warm_blocks = -(-num_warmup // BLOCK)
     draw_blocks = -(-num_draws // BLOCK)

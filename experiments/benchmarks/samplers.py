@@ -107,7 +107,7 @@ def ours(model, num_draws):
     results = {}
     for name, more in {
         "soar_jax, default: 4 groups of 20 temperatures": dict(num_groups=4, num_temperatures=20),
-        OURS: dict(num_groups=MANY_CHAINS, num_temperatures=1, plan=mcmc.Plan(200, 0, 0, 0)),
+        OURS: dict(num_groups=MANY_CHAINS, num_temperatures=1, plan=mcmc.Plan(200, 0, 0, 0), dispersed=False),
     }.items():
         start = time.perf_counter()
         run(0, 25, 25, **more)
