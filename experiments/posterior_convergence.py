@@ -53,7 +53,7 @@ def judged(study: Study, label: str, model: SOARClassifier, **settings) -> dict:
         post = model.sample_posterior(**settings)
     verdict = post.diagnose()
     study.say(f"{label}: {post.seconds:.0f} s, {str(verdict).splitlines()[0]}")
-    evidence, error = post.log_evidence
+    evidence, error = post.draws.log_evidence, post.draws.log_evidence_error
     return {
         "label": label,
         "candidates": [len(pool) for pool in post.pools],
@@ -114,7 +114,7 @@ def lines_of(runs: list[dict]) -> list[str]:
                     f"{r['ess_bulk']:.0f}",
                     f"{r['family_spread']:.2f}",
                     min(r["round_trips"]),
-                    f"{r['log_evidence']:.1f} ± {r['log_evidence_error']:.2f}",
+                    "" if "power" in r["settings"] else f"{r['log_evidence']:.1f} ± {r['log_evidence_error']:.2f}",
                     "trusted" if r["is_trusted"] else "refused",
                 ]
                 for r in runs

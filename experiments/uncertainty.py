@@ -99,7 +99,7 @@ def main(argv=None) -> dict:
         names.append(name_match(model, again))
         covers.append(coverage_match(model, again, X_fit))
     study.say("bootstraps done")
-    families = post.family_table()
+    families = post.families()
     chains = families[families["probability"] > 0.05]
     sensitivity = []
     for label, changes in list(PRIORS.items())[: 2 if study.quick else None]:

@@ -33,7 +33,7 @@ def to_arviz(post: Posterior) -> Any:
         "state_rows": positives + negatives,
         "state_positives": positives,
         "positive_rate": post._rates().reshape(shape),
-        "rho": post.draw_rates(),
+        "rho": post._draw_rates(),
     }
     dims = {name: ["state"] for name in posterior}
     coords: dict[str, Any] = {"state": list(STATES), "move": list(KERNELS)}

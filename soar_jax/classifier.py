@@ -353,12 +353,16 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
     def taxonomy(self, X: Any, y: Any) -> pd.Series:
         """Count the eight cases CTP, CFP, CTN, CFN, AAP, AAN, PAP, PAN (Table 1)."""
         states = self._states(X)
+        return taxonomy_counts(states, self._is_positive(y, len(states)))
+
+    def _is_positive(self, y: Any, num_rows: int) -> BoolArray:
+        """Check labels of rows to judge, and say which are positive."""
         labels = np.asarray(column_or_1d(y))
-        check_consistent_length(states, labels)
+        check_consistent_length(np.empty(num_rows), labels)
         unknown = set(np.unique(labels).tolist()) - set(self.classes_.tolist())
         if unknown:
             raise InputError(f"y has labels the model does not know: {sorted(map(str, unknown))}.")
-        return taxonomy_counts(states, labels == self._label(0))
+        return labels == self._label(0)
 
     # -- printing, files ----------------------------------------------------------------------
 

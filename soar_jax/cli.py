@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 import warnings
@@ -335,12 +336,12 @@ def _sample(args: argparse.Namespace) -> int:
         "chains": post.num_chains,
         "draws": post.num_draws,
         "power": post.power,
-        "log_evidence": list(post.log_evidence),
+        "log_evidence": [value if math.isfinite(value) else None for value in post.log_evidence],
         "inclusion": json.loads(inclusion.to_json(orient="records")),
         "families": json.loads(families.to_json(orient="records")),
         "rates": json.loads(post.rates().to_json(orient="index")),
     }
-    text = json.dumps(summary, ensure_ascii=False, default=str)
+    text = json.dumps(summary, ensure_ascii=False, default=str, allow_nan=False)
     if args.out:
         write_text_atomically(args.out, text + "\n")
     if args.json:
@@ -392,7 +393,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"soar: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("soar: interrupted, nothing saved", file=sys.stderr)
+        kept = getattr(args, "save_to", None)
+        what = f"finished blocks are in {kept}" if kept else "nothing saved"
+        print(f"soar: interrupted, {what}", file=sys.stderr)
         return 130
 
 

@@ -67,7 +67,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""
-        table = self.table.astype(object).where(self.table.notna(), None)
+        table = self.table.astype(object).where(np.isfinite(self.table.to_numpy(float)), None)
         return {
             "is_trusted": self.is_trusted,
             "problems": self.problems,
@@ -127,7 +127,7 @@ def judge(posterior: Posterior) -> Diagnosis:
         problems.append(
             f"fewer than {MIN_ESS} effective draws of {', '.join(map(str, few))} (least {effective.min():.0f})"
         )
-    families = posterior.family_table()
+    families = posterior._family_table()
     spread = float(families["spread"].max()) if len(families) else 0.0
     if spread > MAX_FAMILY_SPREAD:
         problems.append(f"inclusion of a rule family differs by {spread:.2f} between chains")
@@ -142,8 +142,12 @@ def judge(posterior: Posterior) -> Diagnosis:
         if draws.swap_probability.min() < 0.2:  # noqa: PLR2004
             advice.append(f"use a longer ladder (num_temperatures={2 * len(draws.betas)})")
     if problems:
-        wanted = 4 * posterior.num_draws
-        advice.append(f"sample longer: num_draws={wanted}, with as much more warm-up, or thin={4 * posterior.thin}")
+        if draws.was_stopped:
+            problems.append(f"the run was stopped early, after {posterior.num_draws} draws a chain")
+            advice.append("give it a larger time_budget, or call it again with the same save_to")
+        else:
+            wanted = 4 * posterior.num_draws
+            advice.append(f"sample longer: num_draws={wanted}, with as much more warm-up, or thin={4 * posterior.thin}")
         if max(len(pool) for pool in posterior.pools) > MANY_CANDIDATES:
             advice.append("fit with fewer candidates (max_patterns=150)")
         if posterior.num_rows > 10_000 and posterior.power == 1.0:  # noqa: PLR2004

@@ -29,6 +29,7 @@ from .temper import BLOCK, Plan, Replicas, RoundSums, adapt_ladder, initial_ladd
 if TYPE_CHECKING:
     from .saved_run import SavedRun
 
+_MAX_TRIES = 100
 _PHASES = (1, 1, 2, 4, 8)
 """Relative lengths of the parts of warm-up; after each, ladder and weights are set anew."""
 
@@ -60,9 +61,10 @@ class Draws:
     swap_probability : (num_temperatures - 1,) float64
     round_trips : (num_groups,) int64
     log_evidence, log_evidence_error : float
-        Log marginal likelihood by thermodynamic integration, and its standard error over groups; NaN without a ladder.
+        Log marginal likelihood by thermodynamic integration, and its standard error over groups; NaN without a ladder
+        that ends at the posterior.
     was_stopped : bool
-        The time budget or an interrupt ended the run early.
+        The time budget or an interrupt ended the run, or its warm-up, early.
     """
 
     packed: np.ndarray
@@ -89,8 +91,11 @@ class Draws:
 
 
 def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, lengths: IntArray) -> BoolArray:
-    """Draw a pair from the prior; a draw with too many rules is drawn again."""
-    while True:
+    """Draw a pair from the prior; a draw with too many rules is drawn again, and after some tries given up.
+
+    A prior under which nearly every pair has too many rules gives the empty pair: a start, not a draw.
+    """
+    for _ in range(_MAX_TRIES):
         included = np.zeros(lengths.shape, dtype=bool)
         for side in (0, 1):
             rate = generator.beta(hyper.rule_alpha[side], hyper.rule_beta[side])
@@ -98,6 +103,7 @@ def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, lengths: 
             included[side, real] = generator.random(real.sum()) < rate[lengths[side, real] - 1]
         if included.sum(axis=1).max() <= MAX_RULES:
             return included
+    return np.zeros(lengths.shape, dtype=bool)
 
 
 def integrate(log_likelihood: FloatArray, betas: FloatArray) -> tuple[float, float]:
@@ -157,6 +163,7 @@ class Sampler:
         self.replicas = Replicas(states, np.zeros(shape, np.int32), np.int32(0))
         keys = jax.random.key(seed)
         self.rng_keys = jax.vmap(jax.random.fold_in, (None, 0))(keys, jnp.arange(num_groups))
+        self.warmup_cut = False
         self.learnt: RoundSums | None = None
         self.rounds_learnt = 0
         self.set_weights(None)
@@ -174,8 +181,8 @@ class Sampler:
         ]
         self.weights = Weights(*(jnp.asarray(np.stack(leaves)) for leaves in zip(*each, strict=True)))
 
-    def advance(self, executor: ThreadPoolExecutor, thin: int) -> tuple[RoundSums, Any]:
-        """Run one block in all groups."""
+    def advance(self, executor: ThreadPoolExecutor, thin: int) -> tuple[Replicas, RoundSums, Any]:
+        """Run one block in all groups; the new replicas are given back, not yet kept."""
         size = self.num_groups // self.num_shards
 
         @in_float64
@@ -202,16 +209,16 @@ class Sampler:
         replicas, sums, draws = zip(*results, strict=True)
         states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(r.states for r in replicas))
         journey = np.concatenate([r.journey for r in replicas])
-        self.replicas = Replicas(states, journey, replicas[0].round)
         joined = RoundSums(
-            np.mean([s.inclusion for s in sums], axis=0),
+            np.sum([s.inclusion for s in sums], axis=0),
             np.concatenate([s.visits for s in sums]),
             np.concatenate([s.log_likelihood for s in sums]),
             np.concatenate([s.acceptance for s in sums]),
             np.concatenate([s.swap_probability for s in sums]),
             np.concatenate([s.round_trips for s in sums]),
         )
-        return joined, jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *draws)
+        moved = Replicas(states, journey, replicas[0].round)
+        return moved, joined, jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *draws)
 
     def learn(self, sums: RoundSums, rounds: int) -> None:
         """Remember a block of warm-up until the next adaptation."""
@@ -222,15 +229,16 @@ class Sampler:
         """Set ladder and weights from the blocks since the last adaptation."""
         if self.learnt is None:
             return
+        observed = self.learnt.inclusion / (self.rounds_learnt * self.num_groups)
         if len(self.betas) > 1:
             swaps = self.learnt.swap_probability.mean(axis=0) / self.rounds_learnt
             betas = adapt_ladder(self.betas, swaps)
             # inclusion was seen at the old temperatures
-            old = self.learnt.inclusion.reshape(len(self.betas), -1) / self.rounds_learnt
-            inclusion = _interpolate(betas, self.betas, old).reshape(self.learnt.inclusion.shape)
+            old = observed.reshape(len(self.betas), -1)
+            inclusion = _interpolate(betas, self.betas, old).reshape(observed.shape)
             self.betas = betas
         else:
-            inclusion = self.learnt.inclusion / self.rounds_learnt
+            inclusion = observed
         self.learnt, self.rounds_learnt = None, 0
         self.set_weights(inclusion)
 
@@ -282,7 +290,8 @@ def run(
     plan : Plan, optional
         Steps of each kernel in a round.
     time_budget : float, optional
-        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned.
+        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned. A run
+        whose warm-up was cut short is not what it would have been without a budget, also when resumed.
     progress : callable, optional
         Called after each block.
     saved : SavedRun, optional
@@ -317,19 +326,23 @@ def run(
 
     def advance_all() -> Iterator[None]:
         nonlocal done
-        while done < warm_blocks:
-            sums, draws = sampler.advance(executor, thin)
+        while done < warm_blocks and not blocks:
+            if warm_clock.is_over():
+                sampler.warmup_cut = True
+                sampler.adapt()
+                break
+            sampler.replicas, sums, draws = sampler.advance(executor, thin)
             sampler.learn(sums, BLOCK * thin)
             done += 1
-            if warm_clock.is_over():
-                done = warm_blocks
             if done in adapt_after:
                 sampler.adapt()
             report("warm-up", done * BLOCK, warm_blocks * BLOCK, draws)
             yield
         while len(blocks) < draw_blocks and not (blocks and clock.is_over()):
-            sums, draws = sampler.advance(executor, thin)
-            blocks.append((sums, draws._replace(included=np.packbits(draws.included, axis=-1))))
+            replicas, sums, draws = sampler.advance(executor, thin)
+            block = (sums, draws._replace(included=np.packbits(draws.included, axis=-1)))
+            sampler.replicas = replicas
+            blocks.append(block)
             done += 1
             report("sampling", len(blocks) * BLOCK, draw_blocks * BLOCK, draws)
             yield
@@ -340,12 +353,14 @@ def run(
                 if saved is not None:
                     saved.keep(sampler, blocks, done)
         except KeyboardInterrupt:
-            if not blocks:
-                raise
             clock.stopped = True
+            if not blocks:
+                if saved is not None:
+                    saved.finish(sampler, blocks, done)
+                raise
     if saved is not None:
         saved.finish(sampler, blocks, done)
-    return _join(sampler, blocks, num_draws, thin, clock.stopped)
+    return _join(sampler, blocks[:draw_blocks], num_draws, thin, clock.stopped or sampler.warmup_cut)
 
 
 def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int, thin: int, stopped: bool) -> Draws:
@@ -353,7 +368,7 @@ def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int,
     sums: RoundSums = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(s for s, _ in blocks))
     draws = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:num_draws], *(d for _, d in blocks))
     evidence, error = np.nan, np.nan
-    if len(sampler.betas) > 1:
+    if len(sampler.betas) > 1 and sampler.betas[-1] == 1.0:
         evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.betas)
     is_used = np.array([count > 0 for count in sampler.plan])
     return Draws(

@@ -146,11 +146,11 @@ def plot_risk_coverage(post: Posterior, X: Any, y: Any, ax: Any = None) -> Any:
     """Error among the rows predicted as ever fewer, surer rows are, with a 90 % band over draws of the pair."""
     truth = np.asarray(y) == post._model._label(0)
     p = _quietly(lambda: post.predict_proba(X))[:, post._model._positive_index]
-    draws = np.concatenate(_quietly(lambda: [post._probability(part) for part in post._by_chunk(X)]), axis=1)
-    step = max(1, len(draws) // _MAX_BAND_DRAWS)
+    step = max(1, post.num_chains * post.num_draws // _MAX_BAND_DRAWS)
+    draws = np.concatenate(_quietly(lambda: [post._probability(part)[::step] for part in post._by_chunk(X)]), axis=1)
     grid = np.linspace(0.05, 1, 96)
     curves = []
-    for one in draws[::step]:
+    for one in draws:
         coverage, risk = risk_coverage(truth, one)
         curves.append(np.interp(grid, coverage, risk))
     low, high = np.quantile(curves, [0.05, 0.95], axis=0)

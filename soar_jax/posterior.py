@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from functools import cached_property
@@ -36,7 +37,8 @@ class Posterior:
     """
 
     def __init__(self, model: Any, draws: Draws, *, seconds: float, thin: int, power: float) -> None:
-        self._model = model
+        self._model = copy.copy(model)  # a later refit of the estimator must not relabel these draws
+        self._model.__dict__.pop("posterior_", None)
         self._layout = model._candidates.layout
         self._hyper = model._hyper
         self.pools: tuple[Pool, Pool] = model._candidates.pools
@@ -147,25 +149,27 @@ class Posterior:
     def log_evidence(self) -> tuple[float, float]:
         """Log marginal likelihood of the labels, by thermodynamic integration, and its standard error over chains.
 
-        The error does not hold the bias of the integral over a finite ladder. With ``power`` below 1 the integral
-        ends there and is not the evidence.
+        The error does not hold the bias of the integral over a finite ladder. NaN without a ladder, and with
+        ``power`` below 1.
         """
+        self._warn_unless_trusted()
         return self.draws.log_evidence, self.draws.log_evidence_error
 
     @property
     def inclusion(self) -> pd.DataFrame:
         """Inclusion probability of every candidate that is ever in, with its Monte Carlo error.
 
-        A rule that is in every draw has no R-hat: ``status`` says "always" instead. Candidates that no draw holds
-        are left out; ``status`` would be "never". The probability counts every round, also those thinned away.
+        A rule that is in at every round has no R-hat: ``status`` says "always" instead. Candidates that were never
+        in are left out; ``status`` would be "never". The probability counts every round, also those thinned away.
         """
         frames = []
         for side, members in enumerate(self._members):
-            visited = self.draws.visits[:, side, : len(self.pools[side])].mean(axis=0) / self.draws.num_rounds
-            ever = np.flatnonzero(members.any(axis=(0, 1))) if members.size else np.zeros(0, dtype=int)
+            visits = self.draws.visits[:, side, : len(self.pools[side])]
+            visited = visits.mean(axis=0) / self.draws.num_rounds
+            ever = np.flatnonzero(visits.any(axis=0))
             ever = ever[np.argsort(-visited[ever], kind="stable")]
             figures = figures_of({int(i): members[:, :, i] for i in ever})
-            always = members[:, :, ever].all(axis=(0, 1))
+            always = (visits[:, ever] == self.draws.num_rounds).all(axis=0)
             frames.append(
                 pd.DataFrame(
                     {
@@ -182,7 +186,7 @@ class Posterior:
             )
         return self._with_verdict(pd.concat([f for f in frames if len(f)] or frames, ignore_index=True))
 
-    def family_table(self, similarity: float = FAMILY_SIMILARITY) -> pd.DataFrame:
+    def _family_table(self, similarity: float = FAMILY_SIMILARITY) -> pd.DataFrame:
         """Inclusion of families by chain, without the verdict that it serves; see `families`."""
         from .relatives import jaccard
 
@@ -217,7 +221,7 @@ class Posterior:
         the most included candidate left and those whose coverage has at least the given Jaccard similarity with
         it; it is in when any member is. ``spread`` is the largest difference between chains.
         """
-        return self._with_verdict(self.family_table(similarity))
+        return self._with_verdict(self._family_table(similarity))
 
     def _visited_pairs(self) -> tuple[IntArray, IntArray]:
         """First draw and number of draws of each distinct pair, most visited first."""
@@ -275,7 +279,7 @@ class Posterior:
         hits = np.where(_SPEAKS_POSITIVE, positives, negatives) + self._hyper.alpha
         return hits, np.where(_SPEAKS_POSITIVE, negatives, positives) + self._hyper.beta
 
-    def draw_rates(self, random_state: int = 0) -> FloatArray:
+    def _draw_rates(self, random_state: int = 0) -> FloatArray:
         """One draw of the four rates rho for every pair (eq. 3): (num_chains, num_draws, 4)."""
         generator = np.random.Generator(np.random.Philox(random_state))
         return generator.beta(*self._beta_parameters())
@@ -285,7 +289,7 @@ class Posterior:
 
         Positive for consensus positive and active, negative for consensus negative and passive (eq. 3).
         """
-        drawn = self.draw_rates(random_state)
+        drawn = self._draw_rates(random_state)
         return self._with_verdict(_summary({name: drawn[..., k] for k, name in enumerate(STATES)}))
 
     def _rates(self) -> FloatArray:
@@ -373,18 +377,18 @@ class Posterior:
     def predictive_check(self, X: Any, y: Any, random_state: int = 0) -> pd.DataFrame:
         """Posterior predictive check: where labels drawn from the model do not look like the labels seen.
 
-        For every level of every column (numbers in quarters): positives seen, positives in labels drawn anew from
-        the posterior (mean and 90 % interval), and a two-sided predictive p-value. A group with a small p-value is
-        one whose outcome the rule sets miss.
+        For every level of every column (numbers and dates in quarters): positives seen, positives in labels drawn
+        anew from the posterior (mean and 90 % interval), and a two-sided predictive p-value. A group with a small
+        p-value is one whose outcome the rule sets miss.
         """
         from .predictive import check_groups
 
         frame = self._model._frame(X)
-        labels = np.asarray(y) == self._model._label(0)
+        labels = self._model._is_positive(y, len(frame))
         generator = np.random.Generator(np.random.Philox(random_state))
         total = self.num_chains * self.num_draws
         chosen = generator.choice(total, min(total, _MAX_CHECK_DRAWS), replace=False)
-        rates = self.draw_rates(random_state).reshape(-1, 4)[chosen]
+        rates = self._draw_rates(random_state).reshape(-1, 4)[chosen]
         rates = np.where(_SPEAKS_POSITIVE, rates, 1 - rates)
         parts = [np.take_along_axis(rates, self._states(part)[chosen], axis=1) for part in self._by_chunk(frame)]
         return self._with_verdict(check_groups(frame, labels, np.concatenate(parts, axis=1), generator))

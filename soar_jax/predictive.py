@@ -9,13 +9,18 @@ from ._base import BoolArray, FloatArray
 from .table import level_text
 
 _MAX_LEVELS = 50
+_QUARTERS = 4
 
 
 def _groups(column: pd.Series) -> pd.Series:
     """Name of the group of each row: a level, a quarter of the numbers, or missing."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column) and column.nunique() > 4:  # noqa: PLR2004
-        quarters = pd.qcut(column.astype(float), 4, duplicates="drop").astype(str)
-        return quarters.where(column.notna(), "missing")
+    is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
+    if is_ordered and not pd.api.types.is_bool_dtype(column) and column.nunique() > _QUARTERS:
+        # by rank, so that infinities and heavy ties are as good as other numbers
+        quarter = np.ceil(column.rank(method="max", pct=True) * _QUARTERS)
+        ends = column.groupby(quarter).agg(["min", "max"])
+        names = {key: f"{row['min']} to {row['max']}" for key, row in ends.iterrows()}
+        return quarter.map(names).astype(object).where(column.notna(), "missing")
     return column.map(level_text, na_action="ignore").astype(object).where(column.notna(), "missing")
 
 

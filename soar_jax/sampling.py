@@ -93,7 +93,6 @@ class SamplingMixin:
             raise InputError(f"power must lie in (0, 1], got {power!r}.")
         if time_budget is not None and not (isinstance(time_budget, Real) and time_budget > 0):
             raise InputError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
-        self.__dict__.pop("posterior_", None)
         posterior = sample(
             self,
             num_draws=int(num_draws),
@@ -180,8 +179,8 @@ def sample(
     annealed = fitted_pair(model, problem.bits.shape[2])
     saved = None
     if save_to is not None:
-        identity = fingerprint(problem, {**settings, "start": np.flatnonzero(annealed).tolist()})
-        saved = SavedRun(save_to, identity)
+        # the fitted pair is only where half of the chains start: a saved state no longer depends on it
+        saved = SavedRun(save_to, fingerprint(problem, settings))
     with ProgressBar() if progress else nullcontext() as bar:
         draws = mcmc.run(
             problem,

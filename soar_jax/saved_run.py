@@ -104,6 +104,7 @@ class SavedRun:
             if "learnt0" in state:
                 sampler.learnt = RoundSums(*(state[f"learnt{i}"] for i in range(len(RoundSums._fields))))
             sampler.rounds_learnt = int(state["rounds_learnt"])
+            sampler.warmup_cut = bool(state["warmup_cut"]) and int(state["num_blocks"]) > 0
             done, num_blocks = int(state["done"]), int(state["num_blocks"])
         for index in range(num_blocks):
             with np.load(self._block(index)) as saved:
@@ -126,6 +127,7 @@ class SavedRun:
         state = {f"replicas{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(sampler.replicas))}
         state |= {"betas": sampler.betas, "done": np.array(done), "num_blocks": np.array(len(blocks))}
         state["rounds_learnt"] = np.array(sampler.rounds_learnt)
+        state["warmup_cut"] = np.array(sampler.warmup_cut)
         if sampler.inclusion is not None:
             state["inclusion"] = sampler.inclusion
         if sampler.learnt is not None:

@@ -56,8 +56,8 @@ class RoundSums(NamedTuple):
 
     Attributes
     ----------
-    inclusion : (num_temperatures, 2, num_patterns) float64
-        Membership by temperature, averaged over groups.
+    inclusion : (num_temperatures, 2, num_patterns) int64
+        Membership by temperature, summed over groups.
     visits : (num_groups, 2, num_patterns) int64
         Rounds in which the pair at the cold end had each rule.
     log_likelihood : (num_groups, num_temperatures) float64
@@ -190,7 +190,7 @@ def one_round(
     states = replicas.states
     included = states.pair.included
     sums = RoundSums(
-        included.mean(axis=0, dtype=jnp.float64),
+        included.sum(axis=0, dtype=jnp.int64),
         included[:, -1].astype(jnp.int64),
         states.log_likelihood,
         acceptance,
@@ -216,7 +216,7 @@ def run_block(
     num_groups, num_temperatures = replicas.journey.shape
     members = replicas.states.pair.included.shape[2:]
     zero = RoundSums(
-        jnp.zeros((num_temperatures, *members)),
+        jnp.zeros((num_temperatures, *members), jnp.int64),
         jnp.zeros((num_groups, *members), jnp.int64),
         jnp.zeros((num_groups, num_temperatures)),
         jnp.zeros((num_groups, len(KERNELS), num_temperatures)),

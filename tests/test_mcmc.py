@@ -2,7 +2,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -77,6 +77,7 @@ def test_a_finished_run_is_read_back_and_can_be_continued(tiny, tmp_path):
     problem, run = tiny
     first = run(saved=saved_in(tmp_path, problem), num_draws=50)
     same(first, run(saved=saved_in(tmp_path, problem), num_draws=50))
+    same(run(num_draws=25), run(saved=saved_in(tmp_path, problem), num_draws=25))
     same(run(num_draws=100), run(saved=saved_in(tmp_path, problem), num_draws=100))
 
 
@@ -106,6 +107,19 @@ def test_a_time_budget_that_is_over_still_gives_a_block_of_draws(tiny):
     _, run = tiny
     draws = run(time_budget=1e-3)
     assert draws.was_stopped and draws.packed.shape[0] == 25
+
+
+def test_a_warm_up_cut_by_the_budget_is_remembered_when_resumed(tiny, tmp_path):
+    problem, run = tiny
+    cut = run(time_budget=1e-3, saved=saved_in(tmp_path, problem), num_draws=25)
+    assert cut.was_stopped
+    assert run(saved=saved_in(tmp_path, problem), num_draws=50).was_stopped
+
+
+def test_a_prior_of_too_many_rules_still_gives_a_start():
+    hyper = random_problem(0)[4]
+    broad = replace(hyper, rule_alpha=np.full_like(hyper.rule_alpha, 1e6), rule_beta=np.ones_like(hyper.rule_beta))
+    assert not mcmc.prior_pair(np.random.default_rng(0), broad, np.full((2, 500), 1)).any()
 
 
 def test_online_counts_include_the_rounds_thinned_away(tiny):

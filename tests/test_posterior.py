@@ -110,10 +110,10 @@ def test_arviz_gets_labelled_draws(sampled):
 def test_rates_are_the_conjugate_posterior_of_the_states(sampled):
     post = sampled[3]
     a, b = post._beta_parameters()
-    drawn = post.draw_rates()
+    drawn = post._draw_rates()
     deviation = (drawn - a / (a + b)) / np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
     assert abs(deviation.mean()) < 5 / np.sqrt(deviation.size) and deviation.std() == pytest.approx(1, abs=0.1)
-    assert np.array_equal(drawn, post.draw_rates())
+    assert np.array_equal(drawn, post._draw_rates())
 
 
 def test_credible_set_is_the_smallest(sampled):
@@ -165,3 +165,29 @@ def test_loaded_model_cannot_be_sampled(sampled, tmp_path):
     model.save(tmp_path / "m.json")
     with pytest.raises(InputError, match="fit it again"):
         SOARClassifier.load(tmp_path / "m.json").sample_posterior()
+
+
+def test_a_refit_does_not_relabel_earlier_draws():
+    X, y = random_table(0, num_rows=200)
+    model = SOARClassifier(**QUICK).fit(X, y)
+    post = model.sample_posterior(**{**SHORT, "num_draws": 25, "num_warmup": 25})
+    before = post.predict_proba(X.head(9))
+    model.set_params(positive=0).fit(X, y)
+    assert np.array_equal(before, post.predict_proba(X.head(9)))
+
+
+def test_predictive_check_takes_infinities_and_dates_and_refuses_unknown_labels(sampled):
+    import pandas as pd
+
+    from soar_jax.predictive import check_groups
+
+    X, _, _, post = sampled
+    with pytest.raises(InputError, match="does not know"):
+        post.predictive_check(X, np.full(len(X), "maybe"))
+    frame = pd.DataFrame(
+        {"odd": [-np.inf, 1.0, 2.0, np.inf, np.nan, 5.0, 6.0, 7.0], "day": pd.date_range("2024-01-01", periods=8)}
+    )
+    rng = np.random.default_rng(0)
+    table = check_groups(frame, np.arange(8) % 2 == 0, np.full((50, 8), 0.5), rng)
+    assert table.loc[table["column"] == "odd", "rows"].sum() == 8 and "missing" in set(table["level"])
+    assert (table["column"] == "day").sum() == 4
