@@ -22,9 +22,7 @@ from soar_jax.plots import plot_inclusion, plot_state_map
 FIT = dict(max_patterns=150, min_support=0.02)
 PRIORS = {
     "default": {},
-    "consensus 0.90 worth 5 %": dict(consensus=Opinion(0.90, share=0.05)),
     "consensus 0.98 worth 5 %": dict(consensus=Opinion(0.98, share=0.05)),
-    "ambiguous worth 10 %": dict(ambiguous=Opinion(0.5, share=0.1)),
     "rule prior Beta(1, 30)": dict(rule_prior=RulePrior(1.0, 30.0)),
     "rule prior Beta(1, 400)": dict(rule_prior=RulePrior(1.0, 400.0)),
 }
@@ -93,7 +91,7 @@ def main(argv=None) -> dict:
     ]
     generator = np.random.default_rng(0)
     names, covers = [], []
-    for run in range(2 if study.quick else 20):
+    for run in range(2 if study.quick else 10):
         index = generator.integers(0, len(X_fit), len(X_fit))
         again = SOARClassifier(**FIT, random_state=run).fit(X_fit.iloc[index], y_fit.iloc[index])
         names.append(name_match(model, again))

@@ -290,8 +290,8 @@ def run(
     plan : Plan, optional
         Steps of each kernel in a round.
     time_budget : float, optional
-        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned. A run
-        whose warm-up was cut short is not what it would have been without a budget, also when resumed.
+        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned. A
+        run whose warm-up was cut short is not what it would have been without a budget, also when resumed.
     progress : callable, optional
         Called after each block.
     saved : SavedRun, optional

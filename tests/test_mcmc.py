@@ -2,7 +2,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_a_warm_up_cut_by_the_budget_is_remembered_when_resumed(tiny, tmp_path):
 
 def test_a_prior_of_too_many_rules_still_gives_a_start():
     hyper = random_problem(0)[4]
-    broad = replace(hyper, rule_alpha=np.full_like(hyper.rule_alpha, 1e6), rule_beta=np.ones_like(hyper.rule_beta))
+    broad = hyper._replace(rule_alpha=np.full_like(hyper.rule_alpha, 1e6), rule_beta=np.ones_like(hyper.rule_beta))
     assert not mcmc.prior_pair(np.random.default_rng(0), broad, np.full((2, 500), 1)).any()
 
 
