@@ -112,7 +112,7 @@ def main(argv=None) -> dict:
         warnings.simplefilter("ignore", UntrustedPosteriorWarning)
         small = SOARClassifier(max_patterns=150).fit(X_fit, y_fit)
         post = small.sample_posterior(
-            50 if study.quick else 1000, power=0.1, num_temperatures=6 if study.quick else 32, time_budget=150.0
+            50 if study.quick else 1000, power=0.1, num_temperatures=6 if study.quick else 32, time_budget=120.0
         )
         inclusion, families = post.inclusion, post.families()
         averaged = float(((post.predict_proba(X_out)[:, 1] > 0.5) != np.asarray(y_out)).mean())

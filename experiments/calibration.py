@@ -23,7 +23,7 @@ from soar_jax.plots import plot_calibration, plot_risk_coverage
 SETTINGS = {
     "car": (dict(max_patterns=150, min_support=0.02), {}),
     "synthetic": (dict(max_patterns=150), {}),
-    "adult": (dict(max_patterns=150), dict(power=0.1, num_temperatures=32)),
+    "adult": (dict(max_patterns=150), dict(power=0.1, num_temperatures=20, time_budget=120.0)),
 }
 
 
@@ -36,7 +36,7 @@ def main(argv=None) -> dict:
     for column, name in enumerate(names):
         X, y = getattr(datasets, f"load_{name}")()
         fit, draw = SETTINGS[name]
-        for seed in seeds:
+        for seed in seeds[:1] if name == "adult" else seeds:
             X_fit, X_out, y_fit, y_out = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
             model = SOARClassifier(**fit).fit(X_fit, y_fit)
             fitted = model.predict_proba(X_out)[:, 1]

@@ -25,7 +25,7 @@ def encoder():
 
 
 def forest(seed: int):
-    return make_pipeline(encoder(), RandomForestClassifier(500, random_state=seed, n_jobs=2))
+    return make_pipeline(encoder(), RandomForestClassifier(200, random_state=seed, n_jobs=2))
 
 
 def soar_figures(model: SOARClassifier, X: pd.DataFrame, y: pd.Series) -> dict[str, dict[str, float]]:
