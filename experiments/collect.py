@@ -1,4 +1,4 @@
-"""Write experiments/README.md from the committed results, so that no figure in it is typed by hand.
+"""Write experiments/README.md, and the README's tables of speed, from the committed results: no figure is typed by hand.
 
 Run: python -m experiments.collect
 """
@@ -187,9 +187,77 @@ def page() -> str:
     )
 
 
+STAGES = {
+    "imports": ["imports"],
+    "literals, mining, screening": ["items", "mining", "screening"],
+    "compile (two programs side by side)": ["compile descent, beside"],
+    "annealing, 4 restarts of 500 steps": ["annealing"],
+    "descents": ["descents"],
+    "**whole fit in a cold process, with imports**": ["total with imports"],
+    "refit, warm": ["warm refit"],
+}
+
+
+def speed() -> str:
+    """The README's tables of speed, between its two markers."""
+    fits = {name: json.loads((FOLDER / f"benchmarks/results/fit_{name}.json").read_text()) for name in ("adult", "car")}
+    seconds = {name: fit["cold"]["seconds"] for name, fit in fits.items()}
+    rates = {name: fit["rates"] for name, fit in fits.items()}
+    cold = fits["adult"]["cold"]
+    rows = [
+        [label, *(f"{sum(seconds[n][p] for p in parts):.2f} s" for n in seconds)] for label, parts in STAGES.items()
+    ]
+    steps = [
+        [
+            name,
+            f"{rate:,.0f}",
+            f"{rate / rates['adult']['packed NumPy']:.1f} x",
+            f"{rate / rates['adult']['dense NumPy']:.0f} x",
+            f"{rates['car'][name]:,.0f}",
+            f"{rates['car'][name] / rates['car']['packed NumPy']:.1f} x",
+        ]
+        for name, rate in rates["adult"].items()
+    ]
+    return "\n".join(
+        [
+            START,
+            "",
+            *table(["", "Adult, 25,000 rows", "Car, 1,200 rows"], rows),
+            "",
+            *table(
+                [
+                    "annealing steps a second",
+                    "Adult",
+                    "against packed NumPy",
+                    "against dense NumPy, as published",
+                    "Car",
+                    "against packed NumPy",
+                ],
+                steps,
+            ),
+            "",
+            f"Peak memory of the Adult fit above the imports: {cold['peak_megabytes_above_imports']:.0f} MB. "
+            f"jax {cold['versions']['jax']}, numpy {cold['versions']['numpy']}.",
+            "",
+            END,
+        ]
+    )
+
+
+START, END = "<!-- speed -->", "<!-- end of speed -->"
+
+
+def with_speed(readme: str) -> str:
+    """Put the tables into the README's text."""
+    before, rest = readme.split(START)
+    return before + speed() + rest.split(END)[1]
+
+
 def main(argv=None) -> None:
     del argv
     (FOLDER / "README.md").write_text(page())
+    readme = FOLDER.parent / "README.md"
+    readme.write_text(with_speed(readme.read_text()))
 
 
 if __name__ == "__main__":

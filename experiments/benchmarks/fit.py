@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-RESTARTS = (1, 4, 16)
+RESTARTS = (1, 4, 32, 100)
 
 
 def peak_megabytes() -> float:
