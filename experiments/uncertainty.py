@@ -23,7 +23,6 @@ FIT = dict(max_patterns=150, min_support=0.02)
 PRIORS = {
     "default": {},
     "consensus 0.98 worth 5 %": dict(consensus=Opinion(0.98, share=0.05)),
-    "rule prior Beta(1, 30)": dict(rule_prior=RulePrior(1.0, 30.0)),
     "rule prior Beta(1, 400)": dict(rule_prior=RulePrior(1.0, 400.0)),
 }
 

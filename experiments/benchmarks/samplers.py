@@ -244,12 +244,12 @@ def main(argv=None) -> dict:
     if abs(log_joint(z) - constant + model.score_) > 1e-8 * abs(model.score_):
         raise RuntimeError(f"the rivals' log joint {log_joint(z) - constant} is not ours, {-model.score_}")
     with jax.enable_x64(True):
-        results = ours(model, 200 if study.quick else 2000)
+        results = ours(model, 200 if study.quick else 1000)
         study.say("soar_jax done")
         rivals = {
-            "PyMC BinaryGibbsMetropolis": (with_pymc, 50 if study.quick else 500, "pymc"),
+            "PyMC BinaryGibbsMetropolis": (with_pymc, 50 if study.quick else 300, "pymc"),
             "BlackJAX random walk": (with_blackjax, 2000 if study.quick else 20_000, "blackjax"),
-            "NumPyro DiscreteHMCGibbs": (with_numpyro, 20 if study.quick else 400, "numpyro"),
+            "NumPyro DiscreteHMCGibbs": (with_numpyro, 20 if study.quick else 200, "numpyro"),
         }
         installed = {}
         for name, (function, draws, package) in rivals.items():
