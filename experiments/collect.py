@@ -54,6 +54,14 @@ def adult(r):
     )
 
 
+def adult_rules(r):
+    parts = [
+        f"{x['rule']}: {x['already_covered']:.0%} of its rows covered already, score {x['score_change']:+.1f}"
+        for x in r["rules"]
+    ]
+    return "Adding the paper's leading rules to our pair would make it worse: " + "; ".join(parts) + "."
+
+
 def tradeoff(r):
     adult = [p for p in r["points"] if p["table"] == "adult"]
     better = [p for p in adult if p["misclassified"] <= 0.034 and p["ambiguous"] <= 0.432]
@@ -136,6 +144,7 @@ HEADLINES = {
     "synthetic": synthetic,
     "car": car,
     "adult": adult,
+    "adult_rules": adult_rules,
     "tradeoff": tradeoff,
     "posterior_convergence": convergence,
     "ingredients": ingredients,
