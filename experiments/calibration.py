@@ -25,7 +25,7 @@ SETTINGS = {
     "car": ("car", dict(max_patterns=150, min_support=0.02), {}),
     "car, weaker opinion": (
         "car",
-        dict(max_patterns=150, min_support=0.02, ambiguous=Opinion(0.5, share=0.03)),
+        dict(max_patterns=150, min_support=0.02, ambiguous=Opinion(0.5, share=0.015)),
         {},
     ),
     "synthetic": ("synthetic", dict(max_patterns=150), {}),
