@@ -82,11 +82,17 @@ def rulefit(X_fit, y_fit, X_out, seed):
     )
 
 
+def plain_text(X):
+    """Text columns as objects; numbers as they are."""
+    return X.astype({name: object for name in X.columns if not pd.api.types.is_numeric_dtype(X[name])})
+
+
 def boolean_rule_cg(X_fit, y_fit, X_out, seed):
     from aix360.algorithms.rbm import BooleanRuleCG, FeatureBinarizer
 
     binarizer = FeatureBinarizer(negations=True)
-    A, B = binarizer.fit_transform(X_fit), binarizer.transform(X_out)
+    # it cannot read the text type of recent pandas
+    A, B = (step(plain_text(X)) for step, X in ((binarizer.fit_transform, X_fit), (binarizer.transform, X_out)))
     model = BooleanRuleCG(silent=True)
     model.fit(A, y_fit)
     rules = model.explain()["rules"]
