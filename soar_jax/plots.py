@@ -64,7 +64,7 @@ def plot_inclusion(post: Posterior, count: int = 10, ax: Any = None) -> Any:
     ax.set_xlim(-0.02, 1.02)
     ax.set_xlabel("posterior inclusion probability")
     ax.grid(axis="x", alpha=0.3)
-    ax.legend(frameon=False, loc="lower left")
+    ax.legend(frameon=False, loc="upper left")
     _mark(ax, post)
     return ax
 
