@@ -18,9 +18,7 @@ from experiments.study import Study, table
 from soar_jax import SOARClassifier, mcmc
 from soar_jax.diagnosis import figures_of
 from soar_jax.posterior import Posterior
-from soar_jax.problem import make_problem
-from soar_jax.relatives import find_kinship
-from soar_jax.sampling import fitted_pair
+from soar_jax.sampling import fitted_pair, problem_of
 
 INGREDIENTS = {
     "flips only, no ladder": (mcmc.Plan(600, 0, 0, 0), 1),
@@ -35,9 +33,7 @@ INGREDIENTS = {
 
 def history(model: SOARClassifier, plan: mcmc.Plan, num_temperatures: int, seconds: float) -> dict:
     """R-hat of the second half of the draws so far, against time; compilation is not counted."""
-    pools, layout = model._candidates.pools, model._candidates.layout
-    problem = make_problem(pools, layout, model._hyper, single=False)
-    kinship = find_kinship(pools, layout, problem.bits.shape[2])
+    problem, kinship = problem_of(model)
     shared = dict(num_temperatures=num_temperatures, annealed=fitted_pair(model, problem.bits.shape[2]), plan=plan)
     mcmc.run(problem, model._hyper, kinship, seed=9, num_draws=25, num_warmup=25, **shared)
     clock, start = [], time.perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -56,6 +57,12 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         options = ", ".join(repr(choice) for choice in choices)
         raise InputError(f"{name} must be one of {options}, got {value!r}.")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a positive number of seconds, or None for no limit."""
+    if value is not None and not (isinstance(value, Real) and float(value) > 0):
+        raise InputError(f"{name} must be a positive number of seconds or None, got {value!r}.")
 
 
 def check_whole(name: str, value: Any, minimum: int) -> None:

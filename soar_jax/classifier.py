@@ -17,7 +17,7 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._base import BoolArray, FloatArray, InputError, IntArray, check_choice, check_whole
+from ._base import BoolArray, FloatArray, InputError, IntArray, check_choice, check_seconds, check_whole
 from .candidates import CandidateOptions, Candidates, build_candidates
 from .labels import plain_labels, whole_weights
 from .priors import STATES, Hyperparameters
@@ -125,8 +125,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
             raise InputError(f"temperature must be a positive number, got {self.temperature!r}.")
         if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
             raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
-        if self.time_budget is not None and not (isinstance(self.time_budget, Real) and self.time_budget > 0):
-            raise InputError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
+        check_seconds("time_budget", self.time_budget)
 
     def _candidate_options(self) -> CandidateOptions:
         return CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})

@@ -54,9 +54,9 @@ class Diagnosis:
         """Say the verdict."""
         if self.is_trusted:
             varies = self.table.dropna()
-            least = varies[["ess_bulk", "ess_tail"]].min(axis=None)
             if varies.empty:
                 return "Every chain gives one and the same pair: these frequencies can be used."
+            least = varies[["ess_bulk", "ess_tail"]].min(axis=None)
             return (
                 f"The chains agree (worst R-hat {varies['r_hat'].max():.3f}, at least {least:.0f} effective draws): "
                 "these frequencies can be used."

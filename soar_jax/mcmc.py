@@ -19,7 +19,7 @@ import numpy as np
 from ._base import BoolArray, FloatArray, IntArray, in_float64
 from .descent import Clock, Progress
 from .flips import init
-from .kernels import KERNELS, Weights, make_moves, make_weights
+from .kernels import Weights, make_moves, make_weights
 from .pair import pair_from
 from .priors import Hyperparameters
 from .problem import MAX_RULES, Problem
@@ -391,4 +391,4 @@ def _join(sampler: Sampler, blocks: list[tuple[RoundSums, Any]], num_draws: int,
     )
 
 
-__all__ = ["KERNELS", "Draws", "Plan", "Sampler", "integrate", "prior_pair", "run"]
+__all__ = ["Draws", "Plan", "Sampler", "integrate", "prior_pair", "run"]

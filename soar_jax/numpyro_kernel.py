@@ -12,7 +12,7 @@ from numpyro.util import is_prng_key
 
 from ._base import InputError
 from .flips import init
-from .kernels import Moves, Weights, make_weights
+from .kernels import Moves, Weights, make_moves, make_weights
 from .pair import Pair, empty_pair, flip
 from .problem import MAX_RULES, Problem
 from .temper import Plan, Replicas, initial_ladder, one_round
@@ -88,8 +88,8 @@ class SOARKernel(MCMCKernel):
         """Make the kernel for a fitted estimator's candidates and priors; further arguments go to the constructor."""
         from .sampling import problem_of
 
-        problem, moves = problem_of(model)
-        return cls(problem, moves, **settings)
+        problem, kinship = problem_of(model)
+        return cls(problem, make_moves(problem, model._hyper, kinship), **settings)
 
     @property
     def sample_field(self) -> str:

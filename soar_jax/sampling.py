@@ -13,15 +13,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import BoolArray, InputError, check_whole
+from ._base import BoolArray, InputError, check_seconds, check_whole
 from .diagnosis import UntrustedPosteriorWarning
 from .priors import STATES
 from .rules import Rule
 
 if TYPE_CHECKING:
-    from .kernels import Moves
     from .posterior import Posterior
     from .problem import Problem
+    from .relatives import Kinship
 
 
 class SamplingMixin:
@@ -91,8 +91,7 @@ class SamplingMixin:
             check_whole("num_warmup", num_warmup, 0)
         if not (isinstance(power, Real) and 0 < power <= 1):
             raise InputError(f"power must lie in (0, 1], got {power!r}.")
-        if time_budget is not None and not (isinstance(time_budget, Real) and time_budget > 0):
-            raise InputError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
+        check_seconds("time_budget", time_budget)
         posterior = sample(
             self,
             num_draws=int(num_draws),
@@ -116,9 +115,8 @@ class SamplingMixin:
         return posterior
 
 
-def problem_of(model: Any) -> tuple[Problem, Moves]:
-    """Build a fitted estimator's problem and moves, for the sampler's functions."""
-    from .kernels import make_moves
+def problem_of(model: Any) -> tuple[Problem, Kinship]:
+    """Build a fitted estimator's problem and how its candidates relate, for the sampler's functions."""
     from .problem import make_problem
     from .relatives import find_kinship
 
@@ -126,7 +124,7 @@ def problem_of(model: Any) -> tuple[Problem, Moves]:
         raise InputError("A loaded model has no candidates to sample from; fit it again first.")
     pools, layout = model._candidates.pools, model._candidates.layout
     problem = make_problem(pools, layout, model._hyper, single=model._single)
-    return problem, make_moves(problem, model._hyper, find_kinship(pools, layout, problem.bits.shape[2]))
+    return problem, find_kinship(pools, layout, problem.bits.shape[2])
 
 
 def fitted_pair(model: Any, num_patterns: int) -> BoolArray:
@@ -156,16 +154,11 @@ def sample(
     """Sample the posterior of a fitted estimator; see ``sample_posterior``."""
     from . import mcmc
     from .posterior import Posterior
-    from .problem import make_problem
     from .progress import ProgressBar
-    from .relatives import find_kinship
     from .saved_run import SavedRun, fingerprint
 
-    if not hasattr(model, "_candidates"):
-        raise InputError("A loaded model has no candidates to sample from; fit it again first.")
     start = time.perf_counter()
-    pools, layout = model._candidates.pools, model._candidates.layout
-    problem = make_problem(pools, layout, model._hyper, single=model._single)
+    problem, kinship = problem_of(model)
     if not int(problem.num_patterns.sum()):
         raise InputError("There is no candidate rule to sample: lower min_support and fit again.")
     settings: dict[str, Any] = {
@@ -185,7 +178,7 @@ def sample(
         draws = mcmc.run(
             problem,
             model._hyper,
-            find_kinship(pools, layout, problem.bits.shape[2]),
+            kinship,
             num_draws=num_draws,
             annealed=annealed,
             time_budget=time_budget,

@@ -38,7 +38,7 @@ def saved_in(folder, problem, **changes):
 
 
 class Killed(BaseException):
-    pass
+    """Ends a run where a kill would, past every handler of errors and interrupts."""
 
 
 def killing(after):

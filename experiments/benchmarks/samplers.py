@@ -23,9 +23,7 @@ from sklearn.model_selection import train_test_split
 from experiments.study import RESULTS, Study, table
 from soar_jax import SOARClassifier, datasets, mcmc
 from soar_jax.diagnosis import figures_of
-from soar_jax.problem import make_problem
-from soar_jax.relatives import find_kinship
-from soar_jax.sampling import fitted_pair
+from soar_jax.sampling import fitted_pair, problem_of
 
 NUM_CHAINS = 4
 MANY_CHAINS = 64
@@ -86,9 +84,7 @@ def effective(sizes, seconds):
 
 
 def ours(model, num_draws):
-    pools, layout = model._candidates.pools, model._candidates.layout
-    problem = make_problem(pools, layout, model._hyper, single=False)
-    kinship = find_kinship(pools, layout, problem.bits.shape[2])
+    problem, kinship = problem_of(model)
     annealed = fitted_pair(model, problem.bits.shape[2])
 
     def run(seed, draws, warmup, num_groups, **more):
