@@ -1,7 +1,7 @@
 """One flip in many replicas at once: scored first, applied under a mask.
 
-`soar_jax.pair.flip` serves one search at a time and touches one side's planes. Samplers move dozens of replicas in
-step and refuse most proposals, so here both sides' planes are passed through arithmetic without gathers or
+`soar_jax.pair.flip` serves one descent at a time and touches one side's planes. Annealing and sampling move dozens of
+replicas in step and refuse most proposals, so here both sides' planes are passed through arithmetic without gathers or
 scatters, a refused flip adds an empty row, and the prior is looked up as a difference. Under `jax.vmap` the whole
 flip becomes a few fat loops.
 """
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ._base import in_float64
 from .devices import sum_over_devices
 from .joint import log_likelihood, log_prior
 from .pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
@@ -54,6 +56,22 @@ class Scored(NamedTuple):
     counts: jax.Array
     log_likelihood: jax.Array
     log_prior: jax.Array
+
+
+@in_float64
+def make_patterns(problem: Problem) -> Patterns:
+    """Lay out rows and the prior's differences."""
+    num_words, num_patterns = problem.bits.shape[1:]
+    prior = np.asarray(problem.prior)
+    num_lengths = prior.shape[1]
+    kind = (np.arange(2)[:, None] * num_lengths + np.asarray(problem.length)).reshape(-1)
+    with np.errstate(invalid="ignore"):
+        gain = np.diff(prior, axis=-1).reshape(2 * num_lengths, -1)
+    return Patterns(
+        jnp.asarray(np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)),
+        jnp.asarray(kind, jnp.int32),
+        jnp.asarray(np.where(np.isnan(gain), -np.inf, gain)),
+    )
 
 
 def init(problem: Problem, pair: Pair) -> SampleState:

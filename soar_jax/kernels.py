@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ._base import FloatArray, IntArray, in_float64
-from .flips import Patterns, SampleState, Scored, apply_flip, init, score_flip, select, tempered
+from .flips import Patterns, SampleState, Scored, apply_flip, init, make_patterns, score_flip, select, tempered
 from .pair import empty_pair, score_flips
 from .priors import Hyperparameters
 from .problem import MAX_RULES, Problem
@@ -108,24 +108,17 @@ def make_moves(
 
     ``inclusion``, (2 * num_patterns,), is how often each pattern was in so far: relatives that occur come first.
     """
-    num_words, num_patterns = problem.bits.shape[1:]
-    prior = np.asarray(problem.prior)
-    num_lengths = prior.shape[1]
-    kind = (np.arange(2)[:, None] * num_lengths + np.asarray(problem.length)).reshape(-1)
-    with np.errstate(invalid="ignore"):
-        gain = np.diff(prior, axis=-1).reshape(2 * num_lengths, -1)
+    num_patterns = problem.bits.shape[2]
+    patterns, prior = make_patterns(problem), np.asarray(problem.prior)
+    kinds = np.arange(2 * prior.shape[1])
     inclusion = np.zeros(2 * num_patterns) if inclusion is None else inclusion
     lists = [nearest(kinship, num_patterns, NUM_RELATIVES, inclusion, kin_only=only) for only in (False, True)]
     return Moves(
-        patterns=Patterns(
-            jnp.asarray(np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)),
-            jnp.asarray(kind, jnp.int32),
-            jnp.asarray(np.where(np.isnan(gain), -np.inf, gain)),
-        ),
+        patterns=patterns,
         edges=jnp.asarray(find_edges(kinship, _EDGES_EACH), jnp.int32),
         relatives=jnp.asarray(np.stack(lists), jnp.int32),
         size_cumulative=jnp.asarray(_size_table(hyper, prior)),
-        kind_start=jnp.asarray(np.searchsorted(np.sort(kind), np.arange(2 * num_lengths)), jnp.int32),
+        kind_start=jnp.asarray(np.searchsorted(np.sort(patterns.kind), kinds), jnp.int32),
     )
 
 
