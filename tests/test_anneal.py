@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax import anneal
+from soar_jax import anneal, anneal_step
 from soar_jax._base import in_float64
 from soar_jax.joint import host_log_joint
 from soar_jax.pair import pair_from
@@ -61,16 +61,9 @@ def test_history_is_consistent():
     assert np.array_equal(steps, history["accepted"].reshape(4, 150).astype(int))
 
 
-@pytest.mark.parametrize("seed", range(5))
-@in_float64
-def test_moves_are_drawn_as_a_random_wrong_row_would_draw_them(seed):
-    """Algorithm 1 literally, row by row, against the four weights; no sampling on either side."""
-    problem, _, covers, weights, _ = random_problem(seed, num_rows=50, max_weight=5)
-    included = np.zeros((2, problem.bits.shape[2]), bool)
-    included[0, [0, 2]] = included[1, [1, 3]] = True
-    pair = pair_from(problem, included)
-    fires = [covers[s][included[s][: len(covers[s])]].any(axis=0) for s in (0, 1)]
-    asked = np.zeros(4)  # add to R+, add to R-, remove from R+, remove from R-
+def asked_moves(fires, weights):
+    """Rows that ask for each move, by Algorithm 1 row by row: add to R+, add to R-, remove from R+, remove from R-."""
+    asked = np.zeros(4)
     for label in (1, 0):
         own, other = (0, 1) if label else (1, 0)
         for row, weight in enumerate(weights[1 - label]):
@@ -81,10 +74,89 @@ def test_moves_are_drawn_as_a_random_wrong_row_would_draw_them(seed):
             elif fires[other][row]:
                 asked[2 + other] += weight / 2
                 asked[own] += weight / 2
+    return asked
+
+
+@pytest.mark.parametrize("seed", range(5))
+@in_float64
+def test_moves_are_drawn_as_a_random_wrong_row_would_draw_them(seed):
+    """Algorithm 1 literally, row by row, against the four weights; no sampling on either side."""
+    problem, _, covers, weights, _ = random_problem(seed, num_rows=50, max_weight=5)
+    included = np.zeros((2, problem.bits.shape[2]), bool)
+    included[0, [0, 2]] = included[1, [1, 3]] = True
+    pair = pair_from(problem, included)
+    fires = [covers[s][included[s][: len(covers[s])]].any(axis=0) for s in (0, 1)]
+    asked = asked_moves(fires, weights)
     grid = (np.arange(100_000) + 0.5) / 100_000
-    choose = jax.jit(jax.vmap(lambda u: anneal._choose_move(problem, pair, pair.counts, u)))
+    choose = jax.jit(jax.vmap(lambda u: anneal_step._choose_move(problem, pair, pair.counts, u)))
     found = np.bincount(np.asarray(choose(jnp.asarray(grid))), minlength=4) / 100_000
     assert found == pytest.approx(asked / asked.sum(), abs=2e-5)
+
+
+@in_float64
+def test_random_patterns_are_drawn_evenly_from_the_eligible():
+    eligible = np.random.default_rng(0).random(96) < 0.3
+    grid = (np.arange(eligible.sum() * 100) + 0.5) / (eligible.sum() * 100)
+    found = jax.vmap(lambda u: anneal_step._choose_random(jnp.asarray(eligible), u))(jnp.asarray(grid))
+    assert np.array_equal(np.bincount(np.asarray(found), minlength=96), eligible * 100)
+
+
+def algorithm_one(values, covers, weights, seed, restart, judge_by_best):
+    """The score after each step of Algorithm 1; every neighbour is looked up in a list of all pairs each time."""
+    pair, best, scores = (0, 0), (0, 0), []
+    for t in range(SETTINGS["num_steps"]):
+        move_u, greedy_u, pattern_u, accept_u = anneal._draw(seed, restart, t // anneal.BLOCK)[t % anneal.BLOCK]
+        members = [[(z >> j) & 1 == 1 for j in range(len(cover))] for z, cover in zip(pair, covers, strict=True)]
+        judged = best if judge_by_best else pair
+        fires = [covers[s][[(judged[s] >> j) & 1 == 1 for j in range(len(covers[s]))]].any(axis=0) for s in (0, 1)]
+        asked = asked_moves(fires, weights)
+        possible = [not all(members[0]), not all(members[1]), any(members[0]), any(members[1])]
+        odds = np.array([(asked[m] + asked[m ^ 2] * (not possible[m ^ 2])) * possible[m] for m in range(4)])
+        odds = odds if odds.sum() else np.array(possible, dtype=float)
+        move = int(np.searchsorted(np.cumsum(odds), move_u * odds.sum(), side="right"))
+        side, is_removal = move % 2, move >= 2
+        eligible = [j for j, is_in in enumerate(members[side]) if is_in == is_removal]
+        flipped = [tuple(z ^ (1 << j) if s == side else z for s, z in enumerate(pair)) for j in eligible]
+        greedy = greedy_u >= SETTINGS["random_share"]
+        proposal = max(flipped, key=lambda z: values[z]) if greedy else flipped[int(pattern_u * len(eligible))]
+        temperature = SETTINGS["temperature"] / np.log1p(t + 1)
+        if accept_u < np.exp(min(0.0, (values[proposal] - values[pair]) / temperature)):
+            pair = proposal
+        best = max(best, pair, key=lambda z: values[z])
+        scores.append(-values[pair])
+    return scores
+
+
+@pytest.mark.parametrize("judge_by_best", [False, True])
+def test_every_step_is_that_of_algorithm_one_without_memory(judge_by_best):
+    problem, pools, covers, weights, hyper = random_problem(11, num_patterns=(7, 7), num_rows=60)
+    values, _ = enumerate_log_joints(covers, weights, pools, hyper)
+    history = run(problem, 3, num_restarts=3, judge_by_best=judge_by_best).history
+    found = history["score"].reshape(3, -1)
+    assert history["accepted"].sum() > 100
+    for restart in range(3):
+        wanted = algorithm_one(values, covers, weights, 3, restart, judge_by_best)
+        assert found[restart] == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("num_restarts", "num_words", "num_threads"), [(1, 8, 2), (4, 8, 2), (5, 400, 2), (100, 400, 2), (3, 9000, 8)]
+)
+def test_groups_hold_every_restart_once_and_are_alike(num_restarts, num_words, num_threads):
+    groups = anneal.group_restarts(num_restarts, num_words, num_threads)
+    everyone = [restart for group in groups for restart in group]
+    assert everyone[:num_restarts] == list(range(num_restarts)) and len(everyone) - num_restarts < len(groups[0])
+    assert len({len(group) for group in groups}) == 1 and len(groups[0]) >= 2
+    assert len(groups[0]) == 2 or len(groups[0]) * num_words * 96 <= anneal.GROUP_BYTES
+
+
+def test_restarts_do_not_depend_on_their_group(monkeypatch):
+    problem, *_ = random_problem(9, num_patterns=(40, 40), num_rows=60)
+    together = run(problem, num_steps=150, num_restarts=5)
+    monkeypatch.setattr(anneal, "MAX_GROUP", 2)
+    apart = run(problem, num_steps=150, num_restarts=5)
+    for name, values in together.history.items():
+        assert np.array_equal(values, apart.history[name]), name
 
 
 def test_no_wrong_row_exhausted_pool_and_empty_sets_do_not_stall():

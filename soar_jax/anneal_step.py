@@ -1,0 +1,257 @@
+"""One step of Algorithm 1 in many restarts at once.
+
+Which row is picked matters to Algorithm 1 only through its label and state, so drawing a wrongly
+predicted row and branching on it is the same as drawing one of four moves with weights
+
+    add to R+       PAP + CFN / 2         remove from R-   AAP + CFN / 2
+    add to R-       PAN + CFP / 2         remove from R+   AAN + CFP / 2
+
+(`Problem.wrong` holds them). What the paper leaves open is settled so: both rule sets start empty; a
+set that cannot give (take) a rule takes (gives) one instead; when no row is wrong every move is
+equally likely; the row may be judged by the best pair so far, as printed, or by the current one.
+
+A small operation costs about as much for fifty chains as for one, so restarts run in groups. Which flip of a kind is
+best depends on the pair alone, and most proposals are refused. So each chain remembers the best flips of its pair and
+of the pair before, which covers coming back, and the pool is read only for what is not known.
+The result is the same to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from .descent import MOVES
+from .flips import Patterns, SampleState, apply_flip, init, score_flip
+from .joint import split_counts
+from .pair import Pair, eligible_flips, empty_pair, score_flips
+from .problem import MAX_RULES, Problem
+
+BLOCK = 100
+"""Steps in one compiled call; between calls the host shows progress and watches the clock."""
+
+
+_UNKNOWN = -1
+_RANK_BLOCK = 16
+
+
+class Known(NamedTuple):
+    """Best flips looked up before, by move: pattern, or -1 where not known.
+
+    Attributes
+    ----------
+    here, before : (4,) int32
+        Of the current pair and of the one before it.
+    way : () int32
+        The numbered pattern whose flip leads from one of the two pairs to the other.
+    """
+
+    here: jax.Array
+    before: jax.Array
+    way: jax.Array
+
+
+class AnnealState(NamedTuple):
+    """What the next step of one restart needs; a group stacks them.
+
+    Attributes
+    ----------
+    current : SampleState
+    best_included : (2, num_patterns) bool
+    best_counts : (4,) int64
+    best_log_joint : () float64
+    known : Known
+    """
+
+    current: SampleState
+    best_included: jax.Array
+    best_counts: jax.Array
+    best_log_joint: jax.Array
+    known: Known
+
+
+class AnnealInfo(NamedTuple):
+    """What a person may want to see of one step: log joint and best so far, acceptance, move, sizes, pool read."""
+
+    log_joint: jax.Array
+    best_log_joint: jax.Array
+    is_accepted: jax.Array
+    move: jax.Array
+    num_rules: jax.Array
+    is_looked_up: jax.Array
+
+
+class Settings(NamedTuple):
+    """Values of one step, all traced.
+
+    Attributes
+    ----------
+    temperature : () float64
+    random_share : () float64
+        Probability of a random neighbour instead of the best one.
+    is_active : (num_chains,) bool
+        False past the last step of the run, and for chains that only fill up a group: nothing changes.
+    judge_by_best : () bool
+        Pick the wrong row under the best pair so far (as printed) instead of the current one.
+    """
+
+    temperature: jax.Array
+    random_share: jax.Array
+    is_active: jax.Array
+    judge_by_best: jax.Array
+
+
+def start(problem: Problem, is_real: jax.Array) -> AnnealState:
+    """Start every chain of a group, one for each of ``is_real``, from two empty rule sets."""
+    state = init(problem, empty_pair(problem))
+    unknown = jnp.full(len(MOVES), _UNKNOWN, jnp.int32)
+    value = state.log_likelihood + state.log_prior
+    one = AnnealState(
+        state, state.pair.included, state.pair.counts, value, Known(unknown, unknown, jnp.int32(_UNKNOWN))
+    )
+    return jax.tree.map(lambda leaf: jnp.repeat(leaf[None], is_real.shape[0], axis=0), one)
+
+
+def _choose_move(problem: Problem, pair: Pair, counts: jax.Array, uniform: jax.Array) -> jax.Array:
+    """Draw one of `MOVES`, as a random wrongly predicted row would."""
+    positives, negatives = split_counts(counts)
+    asked = problem.wrong[0] @ positives + problem.wrong[1] @ negatives
+    num_rules = pair.sizes.sum(axis=1, dtype=jnp.int32)
+    can_add = num_rules < jnp.minimum(problem.num_patterns, MAX_RULES)
+    possible = jnp.concatenate([can_add, num_rules > 0])
+    turned = jnp.where(possible, 0.0, asked)[jnp.array([2, 3, 0, 1])]
+    weights = jnp.where(possible, asked + turned, 0.0)
+    weights = jnp.where(weights.sum() > 0, weights, possible.astype(jnp.float64))
+    cumulative = jnp.cumsum(weights)
+    return (cumulative <= uniform * cumulative[-1]).sum(dtype=jnp.int32).clip(0, 3)
+
+
+def _choose_random(eligible: jax.Array, uniform: jax.Array) -> jax.Array:
+    """Draw one eligible pattern evenly: first its block of patterns, then its place there (short cumulative sums)."""
+    blocks = eligible.reshape(-1, _RANK_BLOCK)
+    rank = jnp.cumsum(blocks.sum(axis=1, dtype=jnp.int32), dtype=jnp.int32)
+    wanted = jnp.floor(uniform * rank[-1]).astype(jnp.int32)
+    block = (rank <= wanted).sum(dtype=jnp.int32).clip(0, blocks.shape[0] - 1)
+    chosen = blocks[block]
+    wanted = wanted - (rank[block] - chosen.sum(dtype=jnp.int32))
+    place = (jnp.cumsum(chosen, dtype=jnp.int32) <= wanted).sum(dtype=jnp.int32)
+    return block * _RANK_BLOCK + place.clip(0, _RANK_BLOCK - 1)
+
+
+def _propose(
+    problem: Problem, state: AnnealState, settings: Settings, uniforms: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Draw the move, and the pattern in case it is to be a random one."""
+    pair = state.current.pair
+    judged = jnp.where(settings.judge_by_best, state.best_counts, pair.counts)
+    move = _choose_move(problem, pair, judged, uniforms[0])
+    return move, _choose_random(eligible_flips(problem, pair, move % 2, move >= 2), uniforms[2])  # noqa: PLR2004
+
+
+def _look_up(problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Array, known: jax.Array) -> jax.Array:
+    """Fill in the best flip of the chains that want it: one pass over the pool each, one chain after the other."""
+    order = jnp.nonzero(is_wanted, size=is_wanted.shape[0], fill_value=0)[0].astype(jnp.int32)
+
+    def look(i: jax.Array, known: jax.Array) -> jax.Array:
+        chain = order[i]
+        pair = jax.tree.map(lambda leaf: leaf[chain], pairs)
+        move = moves[chain]
+        scores = score_flips(problem, pair, move % 2, move >= 2)  # noqa: PLR2004
+        return known.at[chain, move].set(jnp.argmax(scores).astype(jnp.int32))
+
+    return jax.lax.fori_loop(0, is_wanted.sum(dtype=jnp.int32), look, known)
+
+
+def _accept(
+    problem: Problem,
+    patterns: Patterns,
+    state: AnnealState,
+    number: jax.Array,
+    uniform: jax.Array,
+    temperature: jax.Array,
+    is_active: jax.Array,
+) -> tuple[AnnealState, jax.Array]:
+    """Flip the numbered pattern, or not, by Metropolis' rule."""
+    current, known = state.current, state.known
+    flip = score_flip(problem, patterns, current, number)
+    proposed = flip.log_likelihood + flip.log_prior
+    change = proposed - (current.log_likelihood + current.log_prior)
+    is_accepted = (uniform < jnp.exp(jnp.minimum(0.0, change / temperature))) & is_active
+    current = apply_flip(problem, patterns, current, flip, is_accepted)
+    # As printed the best pair takes note of refused proposals too, but what is better than the best is never refused.
+    is_best = is_accepted & (proposed > state.best_log_joint)
+    went_back = number == known.way
+    return AnnealState(
+        current,
+        jnp.where(is_best, current.pair.included, state.best_included),
+        jnp.where(is_best, flip.counts, state.best_counts),
+        jnp.where(is_best, proposed, state.best_log_joint),
+        Known(
+            jnp.where(is_accepted, jnp.where(went_back, known.before, _UNKNOWN), known.here),
+            jnp.where(is_accepted, known.here, known.before),
+            jnp.where(is_accepted, number, known.way),
+        ),
+    ), is_accepted
+
+
+def step(
+    problem: Problem, patterns: Patterns, state: AnnealState, settings: Settings, uniforms: jax.Array
+) -> tuple[AnnealState, AnnealInfo]:
+    """One iteration of Algorithm 1 in every chain of a group.
+
+    Parameters
+    ----------
+    uniforms : (num_chains, 4) float64
+        Randomness for the move, how the pattern is chosen, the pattern and the acceptance.
+    """
+    move, index = jax.vmap(_propose, (None, 0, None, 0))(problem, state, settings, uniforms)
+    chains = jnp.arange(move.shape[0], dtype=jnp.int32)
+    is_greedy = uniforms[:, 1] >= settings.random_share
+    is_looked_up = is_greedy & settings.is_active & (state.known.here[chains, move] == _UNKNOWN)
+    here = _look_up(problem, state.current.pair, move, is_looked_up, state.known.here)
+    state = state._replace(known=state.known._replace(here=here))
+    # a chain that is not active knows nothing, and moves nowhere
+    index = jnp.where(is_greedy, jnp.maximum(here[chains, move], 0), index)
+    number = (move % 2) * problem.bits.shape[2] + index
+    new, is_accepted = jax.vmap(_accept, (None, None, 0, 0, 0, None, 0))(
+        problem, patterns, state, number, uniforms[:, 3], settings.temperature, settings.is_active
+    )
+    value = new.current.log_likelihood + new.current.log_prior
+    num_rules = new.current.pair.sizes.sum(axis=-1, dtype=jnp.int32)
+    return new, AnnealInfo(value, new.best_log_joint, is_accepted, move, num_rules, is_looked_up)
+
+
+class Schedule(NamedTuple):
+    """How a run is cooled: T(t) = temperature / log(1 + t), t = 1, 2, ..., num_steps."""
+
+    num_steps: jax.Array
+    temperature: jax.Array
+    random_share: jax.Array
+    judge_by_best: jax.Array
+
+
+def run_block(
+    problem: Problem,
+    patterns: Patterns,
+    is_real: jax.Array,
+    state: AnnealState,
+    uniforms: jax.Array,
+    block: jax.Array,
+    schedule: Schedule,
+) -> tuple[AnnealState, AnnealInfo]:
+    """Advance a group of restarts by `BLOCK` steps; ``uniforms`` are (BLOCK, num_chains, 4)."""
+    times = block * BLOCK + 1 + jnp.arange(BLOCK, dtype=jnp.int32)
+
+    def advance(state: AnnealState, inputs: tuple[jax.Array, jax.Array]) -> tuple[AnnealState, AnnealInfo]:
+        time_step, uniform = inputs
+        settings = Settings(
+            temperature=schedule.temperature / jnp.log1p(time_step.astype(jnp.float64)),
+            random_share=schedule.random_share,
+            is_active=is_real & (time_step <= schedule.num_steps),
+            judge_by_best=schedule.judge_by_best,
+        )
+        return step(problem, patterns, state, settings, uniform)
+
+    return jax.lax.scan(advance, state, (times, uniforms))
