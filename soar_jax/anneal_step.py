@@ -152,16 +152,20 @@ def _propose(
 
 def _look_up(problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Array, known: jax.Array) -> jax.Array:
     """Fill in the best flip of the chains that want it: one pass over the pool each, one chain after the other."""
-    order = jnp.nonzero(is_wanted, size=is_wanted.shape[0], fill_value=0)[0].astype(jnp.int32)
+    chains = jnp.arange(is_wanted.shape[0], dtype=jnp.int32)
 
-    def look(i: jax.Array, known: jax.Array) -> jax.Array:
-        chain = order[i]
+    def next_after(chain: jax.Array) -> jax.Array:
+        return jnp.where(is_wanted & (chains > chain), chains, chains.size).min()
+
+    def look(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        chain, known = carry
         pair = jax.tree.map(lambda leaf: leaf[chain], pairs)
         move = moves[chain]
         scores = score_flips(problem, pair, move % 2, move >= 2)  # noqa: PLR2004
-        return known.at[chain, move].set(jnp.argmax(scores).astype(jnp.int32))
+        return next_after(chain), known.at[chain, move].set(jnp.argmax(scores).astype(jnp.int32))
 
-    return jax.lax.fori_loop(0, is_wanted.sum(dtype=jnp.int32), look, known)
+    start = next_after(jnp.int32(-1)), known
+    return jax.lax.while_loop(lambda carry: carry[0] < chains.size, look, start)[1]
 
 
 def _accept(
@@ -207,13 +211,14 @@ def step(
         Randomness for the move, how the pattern is chosen, the pattern and the acceptance.
     """
     move, index = jax.vmap(_propose, (None, 0, None, 0))(problem, state, settings, uniforms)
-    chains = jnp.arange(move.shape[0], dtype=jnp.int32)
+    is_drawn = move[:, None] == jnp.arange(len(MOVES), dtype=jnp.int32)
     is_greedy = uniforms[:, 1] >= settings.random_share
-    is_looked_up = is_greedy & settings.is_active & (state.known.here[chains, move] == _UNKNOWN)
+    is_unknown = (is_drawn & (state.known.here == _UNKNOWN)).any(axis=1)
+    is_looked_up = is_greedy & settings.is_active & is_unknown
     here = _look_up(problem, state.current.pair, move, is_looked_up, state.known.here)
     state = state._replace(known=state.known._replace(here=here))
-    # a chain that is not active knows nothing, and moves nowhere
-    index = jnp.where(is_greedy, jnp.maximum(here[chains, move], 0), index)
+    # a chain that is not active may know nothing, and moves nowhere
+    index = jnp.where(is_greedy, jnp.where(is_drawn, here, 0).sum(axis=1, dtype=jnp.int32).clip(0), index)
     number = (move % 2) * problem.bits.shape[2] + index
     new, is_accepted = jax.vmap(_accept, (None, None, 0, 0, 0, None, 0))(
         problem, patterns, state, number, uniforms[:, 3], settings.temperature, settings.is_active

@@ -90,42 +90,33 @@ def log_gamma_table(hyper: Hyperparameters, num_rows: int) -> FloatArray:
     return gammaln(np.arange(num_rows + 1) + shift[..., None])
 
 
-def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
-    """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64.
+def state_log_likelihood(problem: Problem, state: jax.Array | int, counts: jax.Array) -> jax.Array:
+    """log B(hits + alpha, misses + beta) of one state (a factor of eq. 5), from packed counts of any shape.
 
-    Counts are whole numbers: three gathers a state from the problem's table replace four logarithms and ten
-    divisions. Tables of very many rows have no such table (see `soar_jax.problem`).
+    Counts are whole numbers: three gathers from the problem's table replace four logarithms and ten divisions.
+    Very many rows have no such table (see `soar_jax.problem`). One state at a time keeps all in plain vectors, which
+    XLA turns into a single loop; with the states as a last axis of length four it is far slower.
     """
     size = problem.log_gamma.shape[2]
+    state = jnp.asarray(state, jnp.int32)
+    kind = jnp.float64 if size == 1 else jnp.int32
+    positives, negatives = (counts & LOW_HALF).astype(kind), (counts >> NEGATIVE_SHIFT).astype(kind)
+    speaks_positive = state % 2 == 0  # C- and passive speak for the negative label (eq. 3)
+    hits, misses = jnp.where(speaks_positive, positives, negatives), jnp.where(speaks_positive, negatives, positives)
     if size == 1:
-        return formula_log_likelihood(counts, problem.alpha, problem.beta, problem.constant)
-    positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
-    speaks_positive = jnp.broadcast_to(jnp.array([True, False, True, False]), counts.shape)
-    expected = jnp.where(speaks_positive, positives, negatives)
-    arguments = jnp.stack([expected, positives + negatives - expected, positives + negatives], axis=-1)
-    start = jnp.broadcast_to(size * jnp.arange(12, dtype=jnp.int64).reshape(4, 3), arguments.shape)
-    values = problem.log_gamma.reshape(-1).at[arguments + start].get(mode="promise_in_bounds")
-    return (values[..., 0] + values[..., 1] - values[..., 2]).sum(axis=-1) - problem.constant
+        return log_beta(hits + problem.alpha[state], misses + problem.beta[state])
+    table, start = problem.log_gamma.reshape(-1), 3 * size * state
+
+    def look_up(number: jax.Array) -> jax.Array:
+        return table.at[number].get(mode="promise_in_bounds")
+
+    return look_up(start + hits) + look_up(start + size + misses) - look_up(start + 2 * size + hits + misses)
 
 
-def formula_log_likelihood(counts: jax.Array, alpha: jax.Array, beta: jax.Array, constant: jax.Array) -> jax.Array:
-    """Compute the same without a table.
-
-    Parameters
-    ----------
-    counts : (..., 4) int64
-        Packed class counts of the states C+, C-, active, passive.
-    alpha, beta : (4,) float64
-    constant : () float64
-        Sum of log B(alpha, beta) over the states, the same for every pair.
-    """
-    positives, negatives = split_counts(counts)
-    # C- and passive speak for the negative label (eq. 3)
-    speaks_positive = jnp.broadcast_to(jnp.array([True, False, True, False]), counts.shape)
-    alpha, beta = jnp.broadcast_to(alpha, counts.shape), jnp.broadcast_to(beta, counts.shape)
-    expected = jnp.where(speaks_positive, positives, negatives)
-    unexpected = jnp.where(speaks_positive, negatives, positives)
-    return log_beta(expected + alpha, unexpected + beta).sum(axis=-1) - constant
+def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
+    """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64."""
+    terms = [state_log_likelihood(problem, state, counts[..., state]) for state in range(4)]
+    return terms[0] + terms[1] + terms[2] + terms[3] - problem.constant
 
 
 def prior_table(hyper: Hyperparameters, max_rules: int) -> FloatArray:

@@ -15,9 +15,10 @@ import numpy as np
 
 from ._base import BoolArray, WordArray, in_float64
 from .devices import sum_over_devices
-from .joint import log_likelihood
+from .joint import state_log_likelihood
 from .problem import MAX_RULES, NUM_PLANES, Problem
 
+ACTIVE, PASSIVE = 2, 3
 # How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
 # outside the other side it leaves passive for consensus, inside it leaves the other consensus for active.
 GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
@@ -133,9 +134,10 @@ def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
 
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
     """Patterns that can be added (or removed) on a side."""
-    included = pair.included[side]
+    included = jnp.where(side == 0, pair.included[0], pair.included[1])
     has_room = included.sum(dtype=jnp.int32) < MAX_RULES
-    return jnp.where(is_removal, included, ~included & has_room) & (problem.length[side] > 0)
+    is_pattern = jnp.arange(included.shape[0], dtype=jnp.int32) < problem.num_patterns[side]
+    return jnp.where(is_removal, included, ~included & has_room) & is_pattern
 
 
 def score_flips(
@@ -149,12 +151,17 @@ def score_flips(
     other, _ = covered_once_or_more(pair, 1 - side)
     movable = ~jnp.where(is_removal, twice, once)
     free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
-    sign = jnp.where(is_removal, -1, 1)
-    gain = jnp.array([GAIN_FREE, GAIN_OTHER], jnp.int64)[:, side] * sign.astype(jnp.int64)
-    counts = pair.counts[None] + free[:, None] * gain[:1] + shared[:, None] * gain[1:]
-    likelihood = log_likelihood(problem, counts)
+    free, shared = jnp.where(is_removal, -free, free), jnp.where(is_removal, -shared, shared)
+    counts = pair.counts
+    likelihood = (
+        state_log_likelihood(problem, side, counts[side] + free)
+        + state_log_likelihood(problem, 1 - side, counts[1 - side] - shared)
+        + state_log_likelihood(problem, ACTIVE, counts[ACTIVE] + shared)
+        + state_log_likelihood(problem, PASSIVE, counts[PASSIVE] - free)
+        - problem.constant
+    )
     likelihood = likelihood if power is None else power * likelihood
-    sizes = pair.sizes.at[side].add(sign.astype(jnp.int32))
+    sizes = pair.sizes.at[side].add(jnp.where(is_removal, -1, 1).astype(jnp.int32))
     by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
     change = by_length[side, :, 1] - by_length[side, :, 0]
     scores = likelihood + by_length[..., 0].sum() + change[problem.length[side]]
