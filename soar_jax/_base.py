@@ -21,6 +21,10 @@ Plain = str | int | float | bool
 """What a literal's value may be: JSON can hold it unchanged."""
 
 
+Leaf = Any
+"""An array: of JAX on the device, of NumPy on the host."""
+
+
 class InputError(ValueError):
     """Something the user gave cannot be used; the message says what, why and what to do."""
 

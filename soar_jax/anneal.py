@@ -10,19 +10,19 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from ._base import BoolArray, FloatArray, InputError, IntArray, in_float64
-from .anneal_step import BLOCK, AnnealInfo, AnnealState, Known, Schedule, run_block, start
+from .anneal_step import BLOCK, AnnealInfo, AnnealState, Known, Schedule, run_block, start, unpack
 from .descent import MOVES, Best, Clock, DescentState, Progress, better, descend, descend_block, polish
 from .devices import ROWS, place, shard_rows, spec
 from .flips import Patterns, SampleState, make_patterns
-from .pair import Pair, pair_from
+from .pair import Pair, host_pair
 from .problem import NUM_PLANES, Problem, pad_problem
 
 MAX_GROUP = 64
@@ -40,7 +40,6 @@ def _draw(seed: int, restart: int, block: int) -> FloatArray:
 
 
 _run_block = jax.jit(run_block, donate_argnums=(3,))
-_start = jax.jit(start)
 
 
 def group_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[range]:
@@ -55,11 +54,11 @@ def group_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[
 
 
 class Programs(NamedTuple):
-    """The compiled parts of a search: how to begin, anneal a block and descend a block, and in how many threads."""
+    """The parts of a search: how to place a state, anneal a block and descend a block, and in how many threads."""
 
     problem: Problem
     patterns: Patterns
-    start: Callable[..., AnnealState]
+    place: Callable[[AnnealState], AnnealState]
     run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
     descend: Callable[[BoolArray], DescentState] | None
     num_threads: int
@@ -67,7 +66,7 @@ class Programs(NamedTuple):
 
 def on_one_device(problem: Problem) -> Programs:
     """Use a thread for each of the first few cores: the programs are small and leave Python alone."""
-    return Programs(problem, make_patterns(problem), _start, _run_block, None, max(2, os.cpu_count() or 2))
+    return Programs(problem, make_patterns(problem), jax.device_put, _run_block, None, max(2, os.cpu_count() or 2))
 
 
 def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
@@ -89,9 +88,9 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     return Programs(
         placed,
         place(jax.device_get(make_patterns(host)), pattern_specs, mesh),
-        shard_rows(start, mesh, (specs, everywhere), state),
+        lambda begin: place(begin, state, mesh),
         shard_rows(run_block, mesh, given, (state, info)),
-        lambda included: descend_on_mesh(placed, place(jax.device_get(pair_from(host, included)), pair, mesh)),
+        lambda included: descend_on_mesh(placed, place(host_pair(host, included), pair, mesh)),
         1,  # every process must start the programs of the mesh in the same order
     )
 
@@ -125,24 +124,63 @@ class AnnealResult:
     history: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def _history(infos: list[list[AnnealInfo]], schedule: Schedule, num_restarts: int) -> dict[str, np.ndarray]:
+def _history(
+    infos: list[list[AnnealInfo]], schedule: Schedule, num_restarts: int, log_joint_of_nothing: float
+) -> dict[str, np.ndarray]:
     """Join the blocks of every group: one entry a step, restart after restart."""
     num_steps = min(int(schedule.num_steps), BLOCK * min(len(blocks) for blocks in infos))
     groups = [jax.tree.map(lambda *parts: np.concatenate(parts)[:num_steps], *blocks) for blocks in infos]
-    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, :num_restarts], *groups)
-    fields = AnnealInfo(*(leaf.swapaxes(0, 1).reshape(num_restarts * num_steps, *leaf.shape[2:]) for leaf in joined))
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, :num_restarts].T, *groups)
+    best = np.maximum.accumulate(np.maximum(joined.log_joint, log_joint_of_nothing), axis=1)
+    small = unpack(joined.packed.ravel())
     times = np.tile(np.arange(1, num_steps + 1), num_restarts)
     return {
         "restart": np.repeat(np.arange(num_restarts), num_steps),
         "iteration": times,
-        "score": -fields.log_joint,
-        "best_score": -fields.best_log_joint,
+        "score": -joined.log_joint.ravel(),
+        "best_score": -best.ravel(),
         "temperature": float(schedule.temperature) / np.log1p(times),
-        "accepted": fields.is_accepted,
-        "positive_rules": fields.num_rules[:, 0],
-        "negative_rules": fields.num_rules[:, 1],
-        "move": np.array(MOVES, dtype=object)[fields.move],
+        "accepted": small["accepted"] > 0,
+        "positive_rules": small["positive_rules"],
+        "negative_rules": small["negative_rules"],
+        "move": np.array(MOVES, dtype=object)[small["move"]],
     }
+
+
+class Restarts:
+    """All restarts of one search, in their groups: states on the device, what is known of them on the host."""
+
+    def __init__(self, programs: Programs, begin: AnnealState, groups: list[range], num_restarts: int) -> None:
+        self.programs, self.groups = programs, groups
+        self.is_real = [np.array([restart < num_restarts for restart in group]) for group in groups]
+        self.states = [programs.place(begin) for _ in groups]
+        empty = Best(float(begin.best_log_joint[0]), np.array(begin.best_included[0]), False)
+        self.bests = [empty] * num_restarts
+        self.infos: list[list[AnnealInfo]] = [[] for _ in groups]
+        self._is_compiled = Event()
+
+    @property
+    def leader(self) -> Best:
+        """The best pair so far."""
+        return max(self.bests, key=lambda found: found.log_joint)
+
+    @in_float64
+    def advance(self, group: int, block: int, seed: int, schedule: Schedule) -> None:
+        """Run one block of one group."""
+        programs, restarts = self.programs, self.groups[group]
+        uniforms = np.stack([_draw(seed, restart, block) for restart in restarts], axis=1)
+        if group:
+            self._is_compiled.wait()  # two threads at once would compile the program twice
+        fixed = programs.problem, programs.patterns, self.is_real[group]
+        try:
+            state, info = programs.run_block(*fixed, self.states[group], uniforms, np.int32(block), schedule)
+        finally:
+            self._is_compiled.set()
+        self.states[group] = state
+        self.infos[group].append(jax.device_get(info))
+        values, included = np.array(state.best_log_joint), np.array(state.best_included)
+        for chain in np.flatnonzero(self.is_real[group]):
+            self.bests[restarts[chain]] = Best(float(values[chain]), included[chain], False)
 
 
 @in_float64
@@ -183,59 +221,37 @@ def run(
         raise InputError("time_budget cannot be used with several processes: their clocks differ.")
     programs = on_one_device(problem) if mesh is None else on_mesh(problem, mesh)
     clock = Clock(time_budget)
-    schedule = Schedule(
-        jnp.int32(num_steps), jnp.float64(temperature), jnp.float64(random_share), jnp.asarray(judge_by_best)
-    )
+    schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
     groups = group_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)
-    is_real = [np.array([restart < num_restarts for restart in group]) for group in groups]
-    states = [programs.start(programs.problem, real) for real in is_real]
-    nothing = np.zeros((2, problem.bits.shape[2]), bool)
-    bests = [Best(float(states[0].best_log_joint[0]), nothing, False)] * num_restarts
-    infos: list[list[AnnealInfo]] = [[] for _ in groups]
-    if not int(problem.num_patterns.sum()):  # no candidates: the empty pair is all there is
-        values = np.array([found.log_joint for found in bests])
-        return AnnealResult(nothing, bests[0].log_joint, True, False, values)
+    begin = start(problem, len(groups[0]))
+    restarts = Restarts(programs, begin, groups, num_restarts)
+    nothing = restarts.leader
+    if not np.asarray(problem.num_patterns).any():  # no candidates: the empty pair is all there is
+        return AnnealResult(nothing.included, nothing.log_joint, True, False, np.full(num_restarts, nothing.log_joint))
 
     def report(phase: str, done: int, total: int, best: Best) -> None:
         if progress is not None:
             sizes: IntArray = best.included.sum(axis=1)
             progress(Progress(phase, done, total, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
 
-    @in_float64
-    def advance(group: int, block: int) -> None:
-        uniforms = np.stack([_draw(seed, restart, block) for restart in groups[group]], axis=1)
-        states[group], info = programs.run_block(
-            programs.problem,
-            programs.patterns,
-            is_real[group],
-            states[group],
-            uniforms,
-            np.int32(block),
-            schedule,
-        )
-        infos[group].append(jax.device_get(info))
-        values, included = np.array(states[group].best_log_joint), np.array(states[group].best_included)
-        for chain, restart in enumerate(groups[group]):
-            if restart < num_restarts:
-                bests[restart] = Best(float(values[chain]), included[chain], False)
-
     with ThreadPoolExecutor(programs.num_threads) as executor:
         # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
-        from_empty = executor.submit(descend, problem, nothing, clock, programs.descend)
+        from_empty = executor.submit(descend, problem, nothing.included, clock, programs.descend)
         try:
             for block in range(-(-num_steps // BLOCK)):
-                for waiting in [executor.submit(advance, group, block) for group in range(len(groups))]:
+                work = [executor.submit(restarts.advance, i, block, seed, schedule) for i in range(len(groups))]
+                for waiting in work:
                     waiting.result()
-                leader = max(bests, key=lambda found: found.log_joint)
-                report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, leader)
+                report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, restarts.leader)
                 if clock.is_over():
                     break
         except KeyboardInterrupt:
             clock.stopped = True
-    annealed = np.array([found.log_joint for found in bests])
-    ranked = [bests[i] for i in np.argsort(-annealed, kind="stable")]
+    annealed = np.array([found.log_joint for found in restarts.bests])
+    ranked = [restarts.bests[i] for i in np.argsort(-annealed, kind="stable")]
     starts = list({found.included.tobytes(): found for found in ranked}.values())
     leader = better(ranked[0], from_empty.result())
     best = polish(problem, starts, seed, clock, report, leader, programs.descend)
-    history = _history(infos, schedule, num_restarts) if all(infos) else {}
+    infos = restarts.infos
+    history = _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {}
     return AnnealResult(best.included, best.log_joint, best.is_optimal, clock.stopped, annealed, history)

@@ -18,23 +18,27 @@ The result is the same to the bit.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ._base import IntArray, Leaf
 from .descent import MOVES
-from .flips import Patterns, SampleState, apply_flip, init, score_flip
-from .joint import split_counts
-from .pair import Pair, eligible_flips, empty_pair, score_flips
-from .problem import MAX_RULES, Problem
+from .flips import Patterns, SampleState, apply_flip, score_flip
+from .joint import host_log_likelihood, split_counts
+from .pair import Pair, eligible_flips, host_pair, score_flips
+from .problem import MAX_RULES, NUM_PLANES, Problem
 
 BLOCK = 100
 """Steps in one compiled call; between calls the host shows progress and watches the clock."""
 
 
 _UNKNOWN = -1
-_RANK_BLOCK = 16
+_WORD = 16
+_INFO_BITS = {"move": 2, "accepted": 1, "looked_up": 1, "positive_rules": NUM_PLANES, "negative_rules": NUM_PLANES}
 
 
 class Known(NamedTuple):
@@ -48,9 +52,9 @@ class Known(NamedTuple):
         The numbered pattern whose flip leads from one of the two pairs to the other.
     """
 
-    here: jax.Array
-    before: jax.Array
-    way: jax.Array
+    here: Leaf
+    before: Leaf
+    way: Leaf
 
 
 class AnnealState(NamedTuple):
@@ -66,21 +70,25 @@ class AnnealState(NamedTuple):
     """
 
     current: SampleState
-    best_included: jax.Array
-    best_counts: jax.Array
-    best_log_joint: jax.Array
+    best_included: Leaf
+    best_counts: Leaf
+    best_log_joint: Leaf
     known: Known
 
 
 class AnnealInfo(NamedTuple):
-    """What a person may want to see of one step: log joint and best so far, acceptance, move, sizes, pool read."""
+    """What a person may want to see of one step: the log joint, and the rest packed in one number (see `unpack`)."""
 
     log_joint: jax.Array
-    best_log_joint: jax.Array
-    is_accepted: jax.Array
-    move: jax.Array
-    num_rules: jax.Array
-    is_looked_up: jax.Array
+    packed: jax.Array
+
+
+def unpack(packed: IntArray) -> dict[str, IntArray]:
+    """Read the small numbers of steps: move, acceptance, whether the pool was read, rules of each side."""
+    fields = {}
+    for name, bits in _INFO_BITS.items():
+        fields[name], packed = packed & ((1 << bits) - 1), packed >> bits
+    return fields
 
 
 class Settings(NamedTuple):
@@ -103,41 +111,65 @@ class Settings(NamedTuple):
     judge_by_best: jax.Array
 
 
-def start(problem: Problem, is_real: jax.Array) -> AnnealState:
-    """Start every chain of a group, one for each of ``is_real``, from two empty rule sets."""
-    state = init(problem, empty_pair(problem))
-    unknown = jnp.full(len(MOVES), _UNKNOWN, jnp.int32)
-    value = state.log_likelihood + state.log_prior
-    one = AnnealState(
-        state, state.pair.included, state.pair.counts, value, Known(unknown, unknown, jnp.int32(_UNKNOWN))
-    )
-    return jax.tree.map(lambda leaf: jnp.repeat(leaf[None], is_real.shape[0], axis=0), one)
+def start(problem: Problem, num_chains: int) -> AnnealState:
+    """Start every chain of a group from two empty rule sets; on the host, where nothing needs compiling."""
+    pair = host_pair(problem, np.zeros((2, problem.bits.shape[2]), dtype=bool))
+    likelihood = np.asarray(host_log_likelihood(problem, pair.counts))
+    prior = np.asarray(problem.prior)[:, :, 0].sum()
+    unknown = np.full(len(MOVES), _UNKNOWN, dtype=np.int32)
+    known = Known(unknown, unknown, unknown[0])
+    current = SampleState(pair, likelihood, prior)
+    one = AnnealState(current, pair.included, pair.counts, likelihood + prior, known)
+    return jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf)[None], num_chains, axis=0), one)
 
 
 def _choose_move(problem: Problem, pair: Pair, counts: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Draw one of `MOVES`, as a random wrongly predicted row would."""
-    positives, negatives = split_counts(counts)
-    asked = problem.wrong[0] @ positives + problem.wrong[1] @ negatives
+    """Draw one of `MOVES`, as a random wrongly predicted row would.
+
+    Four named numbers instead of a vector of four: XLA makes one loop of them.
+    """
+    by_label = jnp.concatenate(split_counts(counts))
+    asked = by_label @ problem.wrong.transpose(0, 2, 1).reshape(by_label.shape[0], len(MOVES))
     num_rules = pair.sizes.sum(axis=1, dtype=jnp.int32)
-    can_add = num_rules < jnp.minimum(problem.num_patterns, MAX_RULES)
-    possible = jnp.concatenate([can_add, num_rules > 0])
-    turned = jnp.where(possible, 0.0, asked)[jnp.array([2, 3, 0, 1])]
-    weights = jnp.where(possible, asked + turned, 0.0)
-    weights = jnp.where(weights.sum() > 0, weights, possible.astype(jnp.float64))
-    cumulative = jnp.cumsum(weights)
-    return (cumulative <= uniform * cumulative[-1]).sum(dtype=jnp.int32).clip(0, 3)
+    limit = jnp.minimum(problem.num_patterns, MAX_RULES)
+    possible = [num_rules[0] < limit[0], num_rules[1] < limit[1], num_rules[0] > 0, num_rules[1] > 0]
+    weights = [
+        jnp.where(possible[move], asked[move] + jnp.where(possible[move ^ 2], 0.0, asked[move ^ 2]), 0.0)
+        for move in range(len(MOVES))
+    ]
+    is_nobody_wrong = weights[0] + weights[1] + weights[2] + weights[3] <= 0
+    weights = [jnp.where(is_nobody_wrong, can.astype(jnp.float64), w) for can, w in zip(possible, weights, strict=True)]
+    sums = list(accumulate(weights))
+    first, second, third = ((s <= uniform * sums[-1]).astype(jnp.int32) for s in sums[:-1])
+    return first + second + third
+
+
+def _prefix_sums(values: jax.Array) -> jax.Array:
+    """Cumulative sums of a short vector, by comparing all places: one loop."""
+    places = jnp.arange(values.shape[0], dtype=jnp.int32)
+    return jnp.where(places[:, None] >= places, values, 0).sum(axis=1, dtype=jnp.int32)
 
 
 def _choose_random(eligible: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Draw one eligible pattern evenly: first its block of patterns, then its place there (short cumulative sums)."""
-    blocks = eligible.reshape(-1, _RANK_BLOCK)
-    rank = jnp.cumsum(blocks.sum(axis=1, dtype=jnp.int32), dtype=jnp.int32)
-    wanted = jnp.floor(uniform * rank[-1]).astype(jnp.int32)
-    block = (rank <= wanted).sum(dtype=jnp.int32).clip(0, blocks.shape[0] - 1)
-    chosen = blocks[block]
-    wanted = wanted - (rank[block] - chosen.sum(dtype=jnp.int32))
-    place = (jnp.cumsum(chosen, dtype=jnp.int32) <= wanted).sum(dtype=jnp.int32)
-    return block * _RANK_BLOCK + place.clip(0, _RANK_BLOCK - 1)
+    """Draw one eligible pattern evenly: first its word of the packed list, then by halving its place in the word."""
+    bits = eligible.reshape(-1, _WORD).astype(jnp.uint32)
+    words = (bits << jnp.arange(_WORD, dtype=jnp.uint32)).sum(axis=1, dtype=jnp.uint32)
+    sums = _prefix_sums(jax.lax.population_count(words).astype(jnp.int32))
+    wanted = jnp.floor(uniform * sums[-1]).astype(jnp.int32)
+    is_before = sums <= wanted
+    block = is_before.sum(dtype=jnp.int32).clip(0, words.shape[0] - 1)
+    word = jnp.where(jnp.arange(words.shape[0], dtype=jnp.int32) == block, words, jnp.uint32(0)).sum(dtype=jnp.uint32)
+    wanted = wanted - jnp.where(is_before, sums, 0).max()
+    place, width = jnp.zeros((), jnp.int32), _WORD
+    while width > 1:
+        width //= 2
+        low = word & jnp.uint32((1 << width) - 1)
+        count = jax.lax.population_count(low).astype(jnp.int32)
+        is_high = wanted >= count
+        wanted = jnp.where(is_high, wanted - count, wanted)
+        place = jnp.where(is_high, place + width, place)
+        word = jnp.where(is_high, word >> jnp.uint32(width), low)
+    return block * _WORD + place
 
 
 def _propose(
@@ -225,16 +257,20 @@ def step(
     )
     value = new.current.log_likelihood + new.current.log_prior
     num_rules = new.current.pair.sizes.sum(axis=-1, dtype=jnp.int32)
-    return new, AnnealInfo(value, new.best_log_joint, is_accepted, move, num_rules, is_looked_up)
+    packed, place = jnp.zeros_like(move), 0
+    small = (move, is_accepted, is_looked_up, num_rules[:, 0], num_rules[:, 1])
+    for number, bits in zip(small, _INFO_BITS.values(), strict=True):
+        packed, place = packed | (number.astype(jnp.int32) << place), place + bits
+    return new, AnnealInfo(value, packed)
 
 
 class Schedule(NamedTuple):
     """How a run is cooled: T(t) = temperature / log(1 + t), t = 1, 2, ..., num_steps."""
 
-    num_steps: jax.Array
-    temperature: jax.Array
-    random_share: jax.Array
-    judge_by_best: jax.Array
+    num_steps: Leaf
+    temperature: Leaf
+    random_share: Leaf
+    judge_by_best: Leaf
 
 
 def run_block(

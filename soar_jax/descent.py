@@ -159,15 +159,15 @@ def descend(problem: Problem, start: BoolArray, clock: Clock, run: Callable[...,
 
 def _kick(problem: Problem, included: BoolArray, generator: np.random.Generator) -> BoolArray:
     """Flip a few patterns, or many, at random: half of the time a rule out, else a candidate in."""
-    kicked = included.copy()
+    kicked, num_patterns = included.copy(), np.asarray(problem.num_patterns)
     for _ in range(generator.choice(_KICK_SIZES)):
-        sides = np.flatnonzero(np.asarray(problem.num_patterns) > 0)
+        sides = np.flatnonzero(num_patterns > 0)
         side = generator.choice(sides)
         members = np.flatnonzero(kicked[side])
         if len(members) and (generator.random() < 0.5 or len(members) >= MAX_RULES):  # noqa: PLR2004
             kicked[side, generator.choice(members)] = False
         else:
-            kicked[side, generator.integers(int(problem.num_patterns[side]))] = True
+            kicked[side, generator.integers(int(num_patterns[side]))] = True
     return kicked
 
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._base import in_float64
+from ._base import Leaf, in_float64
 from .devices import sum_over_devices
 from .joint import log_likelihood, log_prior
 from .pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
@@ -25,8 +25,8 @@ class SampleState(NamedTuple):
     """A pair and the two parts of its log joint."""
 
     pair: Pair
-    log_likelihood: jax.Array
-    log_prior: jax.Array
+    log_likelihood: Leaf
+    log_prior: Leaf
 
 
 class Patterns(NamedTuple):
@@ -67,11 +67,8 @@ def make_patterns(problem: Problem) -> Patterns:
     kind = (np.arange(2)[:, None] * num_lengths + np.asarray(problem.length)).reshape(-1)
     with np.errstate(invalid="ignore"):
         gain = np.diff(prior, axis=-1).reshape(2 * num_lengths, -1)
-    return Patterns(
-        jnp.asarray(np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)),
-        jnp.asarray(kind, jnp.int32),
-        jnp.asarray(np.where(np.isnan(gain), -np.inf, gain)),
-    )
+    rows = np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_patterns, num_words)
+    return Patterns(*jax.device_put((rows, kind.astype(np.int32), np.where(np.isnan(gain), -np.inf, gain))))
 
 
 def init(problem: Problem, pair: Pair) -> SampleState:

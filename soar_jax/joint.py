@@ -91,7 +91,7 @@ def log_gamma_table(hyper: Hyperparameters, num_rows: int) -> FloatArray:
 
 
 def state_log_likelihood(problem: Problem, state: jax.Array | int, counts: jax.Array) -> jax.Array:
-    """log B(hits + alpha, misses + beta) of one state (a factor of eq. 5), from packed counts of any shape.
+    """Compute log B(hits + alpha, misses + beta) of one state (a factor of eq. 5), from packed counts of any shape.
 
     Counts are whole numbers: three gathers from the problem's table replace four logarithms and ten divisions.
     Very many rows have no such table (see `soar_jax.problem`). One state at a time keeps all in plain vectors, which
@@ -115,8 +115,17 @@ def state_log_likelihood(problem: Problem, state: jax.Array | int, counts: jax.A
 
 def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
     """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64."""
-    terms = [state_log_likelihood(problem, state, counts[..., state]) for state in range(4)]
-    return terms[0] + terms[1] + terms[2] + terms[3] - problem.constant
+    of_states = jax.vmap(state_log_likelihood, (None, 0, -1), -1)
+    return of_states(problem, jnp.arange(4, dtype=jnp.int32), counts).sum(axis=-1) - problem.constant
+
+
+def host_log_likelihood(problem: Problem, counts: IntArray) -> float:
+    """Compute the same for one pair with SciPy: nothing to compile."""
+    positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
+    speaks_positive = np.array([True, False, True, False])
+    hits, misses = np.where(speaks_positive, positives, negatives), np.where(speaks_positive, negatives, positives)
+    terms = betaln(hits + np.asarray(problem.alpha), misses + np.asarray(problem.beta))
+    return float(terms.sum() - np.asarray(problem.constant))
 
 
 def prior_table(hyper: Hyperparameters, max_rules: int) -> FloatArray:

@@ -25,14 +25,14 @@ At beta = 0 `draw_from_prior` replaces the pair by an independent draw.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import gammaln
 
-from ._base import FloatArray, IntArray, in_float64
+from ._base import FloatArray, IntArray, Leaf, in_float64
 from .flips import Patterns, SampleState, Scored, apply_flip, init, make_patterns, score_flip, select, tempered
 from .pair import empty_pair, score_flips
 from .priors import Hyperparameters
@@ -42,9 +42,6 @@ from .relatives import Kinship, find_edges, nearest
 KERNELS = ("flip", "exchange", "heal", "informed")
 NUM_RELATIVES = 12
 _EDGES_EACH = 8
-
-Leaf = Any
-"""An array: of JAX on the device, of NumPy on the host."""
 
 
 class Moves(NamedTuple):

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._base import BoolArray, WordArray, in_float64
+from ._base import BoolArray, Leaf, WordArray, in_float64
 from .devices import sum_over_devices
 from .joint import state_log_likelihood
 from .problem import MAX_RULES, NUM_PLANES, Problem
@@ -39,10 +39,10 @@ class Pair(NamedTuple):
         Rules by side and length.
     """
 
-    included: jax.Array
-    planes: jax.Array
-    counts: jax.Array
-    sizes: jax.Array
+    included: Leaf
+    planes: Leaf
+    counts: Leaf
+    sizes: Leaf
 
 
 def empty_pair(problem: Problem) -> Pair:
@@ -135,7 +135,7 @@ def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
     """Patterns that can be added (or removed) on a side."""
     included = jnp.where(side == 0, pair.included[0], pair.included[1])
-    has_room = included.sum(dtype=jnp.int32) < MAX_RULES
+    has_room = pair.sizes[side].sum(dtype=jnp.int32) < MAX_RULES
     is_pattern = jnp.arange(included.shape[0], dtype=jnp.int32) < problem.num_patterns[side]
     return jnp.where(is_removal, included, ~included & has_room) & is_pattern
 
@@ -170,7 +170,12 @@ def score_flips(
 
 @in_float64
 def pair_from(problem: Problem, included: BoolArray) -> Pair:
-    """Build a pair from its membership, on the host."""
+    """Build a pair from its membership and put it on the device."""
+    return Pair(*jax.device_put(tuple(host_pair(problem, included))))
+
+
+def host_pair(problem: Problem, included: BoolArray) -> Pair:
+    """Build a pair from its membership, with NumPy arrays."""
     shift, total = np.asarray(problem.shift), int(problem.total)
     planes = np.zeros((2, NUM_PLANES, len(shift)), dtype=np.uint64)
     sizes = np.zeros(problem.prior.shape[:2], dtype=np.int32)
@@ -187,4 +192,4 @@ def pair_from(problem: Problem, included: BoolArray) -> Pair:
 
     states = [count(positive & ~negative), count(negative & ~positive), count(positive & negative)]
     counts = np.array([*states, total - sum(states)], dtype=np.int64)
-    return Pair(jnp.asarray(included), jnp.asarray(planes), jnp.asarray(counts), jnp.asarray(sizes))
+    return Pair(included, planes, counts, sizes)

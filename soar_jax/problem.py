@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.special import betaln
 
-from ._base import IntArray, WordArray, in_float64, round_up_to_bucket
+from ._base import IntArray, Leaf, WordArray, in_float64, round_up_to_bucket
 from .coverage import NEGATIVE_SHIFT, BitLayout, pad_words
 from .joint import log_gamma_table, prior_table
 from .pools import Pool
@@ -64,19 +63,19 @@ class Problem(NamedTuple):
         By label (positive, negative), move and state: how strongly a row of that label and state asks for the move.
     """
 
-    bits: jax.Array
-    shift: jax.Array
-    stretch_start: jax.Array
-    stretch_shift: jax.Array
-    length: jax.Array
-    num_patterns: jax.Array
-    alpha: jax.Array
-    beta: jax.Array
-    constant: jax.Array
-    log_gamma: jax.Array
-    prior: jax.Array
-    total: jax.Array
-    wrong: jax.Array
+    bits: Leaf
+    shift: Leaf
+    stretch_start: Leaf
+    stretch_shift: Leaf
+    length: Leaf
+    num_patterns: Leaf
+    alpha: Leaf
+    beta: Leaf
+    constant: Leaf
+    log_gamma: Leaf
+    prior: Leaf
+    total: Leaf
+    wrong: Leaf
 
 
 def sizes_by_length(lengths: IntArray, num_lengths: int) -> IntArray:
@@ -113,21 +112,24 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     prior[:, 1 : table.shape[1] + 1] = table
     positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
-    return Problem(
-        bits=jnp.asarray(bits),
-        shift=jnp.asarray(shift),
-        stretch_start=jnp.asarray(stretch_start),
-        stretch_shift=jnp.asarray(stretch_shift),
-        length=jnp.asarray(length),
-        num_patterns=jnp.asarray(hyper.pool_size.sum(axis=1), jnp.int32),
-        alpha=jnp.asarray(hyper.alpha),
-        beta=jnp.asarray(hyper.beta),
-        constant=jnp.asarray(betaln(hyper.alpha, hyper.beta).sum()),
-        log_gamma=jnp.asarray(_log_gamma(hyper, layout.num_rows)),
-        prior=jnp.asarray(prior),
-        total=jnp.asarray(layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT), jnp.int64),
-        wrong=jnp.asarray(np.array([positive, negative], dtype=np.float64)),
+    total = layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT)
+    # one transfer of host arrays: each `jnp.asarray` would compile a program of its own
+    host = Problem(
+        bits=bits,
+        shift=shift,
+        stretch_start=stretch_start,
+        stretch_shift=stretch_shift,
+        length=length,
+        num_patterns=hyper.pool_size.sum(axis=1).astype(np.int32),
+        alpha=np.asarray(hyper.alpha, dtype=np.float64),
+        beta=np.asarray(hyper.beta, dtype=np.float64),
+        constant=np.asarray(betaln(hyper.alpha, hyper.beta).sum()),
+        log_gamma=_log_gamma(hyper, layout.num_rows),
+        prior=prior,
+        total=np.asarray(total, dtype=np.int64),
+        wrong=np.array([positive, negative], dtype=np.float64),
     )
+    return Problem(*jax.device_put(tuple(host)))
 
 
 def pad_problem(problem: Problem, multiple: int) -> Problem:

@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._base import FloatArray
+from ._base import FloatArray, Leaf
 from .flips import SampleState, init
-from .kernels import KERNELS, STEPS, Leaf, Moves, Weights, choose, draw_from_prior, num_uniforms
+from .kernels import KERNELS, STEPS, Moves, Weights, choose, draw_from_prior, num_uniforms
 from .problem import Problem
 
 BLOCK = 25

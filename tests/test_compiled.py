@@ -59,8 +59,9 @@ def test_an_annealing_step_stays_small(tiny):
     problem = tiny[0]
     schedule = anneal.Schedule(jnp.int32(500), jnp.float64(3.0), jnp.float64(0.5), jnp.asarray(False))
     is_real = jnp.ones(4, bool)
-    state = anneal._start(problem, is_real)
+    state = anneal.start(problem, 4)
     draws = jnp.zeros((anneal.BLOCK, 4, 4))
     arguments = (problem, flips.make_patterns(problem), is_real, state, draws, jnp.int32(0), schedule)
     loops = operations_by_loop(anneal._run_block.lower(*arguments).compile())
-    assert len(loops) == 4 and loops[-1] <= 90 and loops[0] <= 5
+    # steps, chains that want a pass, stretches of words, words: 50, 18, 6 and 3 operations with jax 0.10.2
+    assert len(loops) == 4 and loops[2] <= 22 and loops[-1] <= 58 and loops[0] <= 5

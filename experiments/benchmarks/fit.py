@@ -102,6 +102,7 @@ def anneal_all(problem, num_restarts, seed=0):
 
     from soar_jax import SOARClassifier, anneal
     from soar_jax._base import in_float64
+    from soar_jax.anneal_step import unpack
 
     model = SOARClassifier()
     with jax.enable_x64(True):
@@ -117,12 +118,12 @@ def anneal_all(problem, num_restarts, seed=0):
     @in_float64
     def work(group):
         is_real = np.array([restart < num_restarts for restart in group])
-        state, looked_up = programs.start(programs.problem, is_real), 0
+        state, looked_up = programs.place(anneal.start(problem, len(group))), 0
         for block in range(model.n_iter // anneal.BLOCK):
             uniforms = np.stack([anneal._draw(seed, restart, block) for restart in group], axis=1)
             given = programs.problem, programs.patterns, is_real, state, uniforms, np.int32(block), schedule
             state, info = programs.run_block(*given)
-            looked_up += int(info.is_looked_up.sum())
+            looked_up += int(unpack(np.asarray(info.packed))["looked_up"].sum())
         return looked_up
 
     start = time.perf_counter()
@@ -143,12 +144,10 @@ def pass_seconds(problem) -> float:
     repeats = 200
     masks = np.random.default_rng(0).integers(0, 2**63, (repeats, 2, problem.bits.shape[1]), dtype=np.uint64)
 
+    compiled = jax.jit(lambda problem, masks: jax.lax.map(lambda m: count_all(problem, jnp.int32(0), m).sum(), masks))
+
     @in_float64
-    def run(
-        compiled=jax.jit(
-            lambda problem, masks: jax.lax.map(lambda m: count_all(problem, jnp.int32(0), m).sum(), masks)
-        ),
-    ):
+    def run():
         return jax.block_until_ready(compiled(problem, masks))
 
     run()
