@@ -19,10 +19,10 @@ from jax.sharding import Mesh
 
 from ._base import BoolArray, FloatArray, InputError, IntArray, in_float64
 from .anneal_step import BLOCK, AnnealInfo, AnnealState, Known, Schedule, run_block, start, unpack
-from .descent import MOVES, Best, Clock, DescentState, Progress, better, descend, descend_block, polish
+from .descent import MOVES, Best, Clock, Descend, DescentState, Progress, better, descend, descend_block, polish
 from .devices import ROWS, place, shard_rows, spec
 from .flips import Patterns, SampleState, make_patterns
-from .pair import Pair, host_pair
+from .pair import Pair, host_pair, pair_from
 from .problem import NUM_PLANES, Problem, pad_problem
 
 MAX_GROUP = 64
@@ -40,6 +40,7 @@ def _draw(seed: int, restart: int, block: int) -> FloatArray:
 
 
 _run_block = jax.jit(run_block, donate_argnums=(3,))
+_descend = jax.jit(descend_block)
 
 
 def group_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[range]:
@@ -60,13 +61,21 @@ class Programs(NamedTuple):
     patterns: Patterns
     place: Callable[[AnnealState], AnnealState]
     run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
-    descend: Callable[[BoolArray], DescentState] | None
+    descend: Descend
     num_threads: int
 
 
 def on_one_device(problem: Problem) -> Programs:
-    """Use a thread for each of the first few cores: the programs are small and leave Python alone."""
-    return Programs(problem, make_patterns(problem), jax.device_put, _run_block, None, max(2, os.cpu_count() or 2))
+    """Use a thread for each core: the programs are small and leave Python alone."""
+    patterns = make_patterns(problem)
+    return Programs(
+        problem,
+        patterns,
+        jax.device_put,
+        _run_block,
+        lambda included: _descend(problem, patterns, pair_from(problem, included)),
+        max(2, os.cpu_count() or 2),
+    )
 
 
 def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
@@ -83,14 +92,15 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     info = AnnealInfo(*(everywhere,) * len(AnnealInfo._fields))
     descended = DescentState(pair, *(everywhere,) * 3)
     placed = place(host, specs, mesh)
-    descend_on_mesh = shard_rows(descend_block, mesh, (specs, pair), descended)
+    patterns = place(jax.device_get(make_patterns(host)), pattern_specs, mesh)
+    descend_on_mesh = shard_rows(descend_block, mesh, (specs, pattern_specs, pair), descended)
     given = (specs, pattern_specs, everywhere, state, everywhere, everywhere, everywhere)
     return Programs(
         placed,
-        place(jax.device_get(make_patterns(host)), pattern_specs, mesh),
+        patterns,
         lambda begin: place(begin, state, mesh),
         shard_rows(run_block, mesh, given, (state, info)),
-        lambda included: descend_on_mesh(placed, place(host_pair(host, included), pair, mesh)),
+        lambda included: descend_on_mesh(placed, patterns, place(host_pair(host, included), pair, mesh)),
         1,  # every process must start the programs of the mesh in the same order
     )
 
@@ -236,7 +246,7 @@ def run(
 
     with ThreadPoolExecutor(programs.num_threads) as executor:
         # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
-        from_empty = executor.submit(descend, problem, nothing.included, clock, programs.descend)
+        from_empty = executor.submit(descend, programs.descend, nothing.included, clock)
         try:
             for block in range(-(-num_steps // BLOCK)):
                 work = [executor.submit(restarts.advance, i, block, seed, schedule) for i in range(len(groups))]
@@ -251,7 +261,7 @@ def run(
     ranked = [restarts.bests[i] for i in np.argsort(-annealed, kind="stable")]
     starts = list({found.included.tobytes(): found for found in ranked}.values())
     leader = better(ranked[0], from_empty.result())
-    best = polish(problem, starts, seed, clock, report, leader, programs.descend)
+    best = polish(problem, programs.descend, starts, seed, clock, report, leader)
     infos = restarts.infos
     history = _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {}
     return AnnealResult(best.included, best.log_joint, best.is_optimal, clock.stopped, annealed, history)

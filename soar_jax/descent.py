@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ._base import BoolArray, in_float64
+from .flips import Patterns, flip
 from .joint import log_joint
-from .pair import Pair, flip, pair_from, score_flips
+from .pair import Pair, score_flips
 from .problem import MAX_RULES, Problem
 
 MOVES = ("add to positive", "add to negative", "remove from positive", "remove from negative")
@@ -65,75 +66,87 @@ class DescentState(NamedTuple):
     num_moves: jax.Array
 
 
-class _Neighbour(NamedTuple):
-    """The best neighbour seen: its log joint and the one or two patterns of a side to flip."""
+class _Search(NamedTuple):
+    """Where a descent stands.
 
-    log_joint: jax.Array
-    side: jax.Array
-    out: jax.Array
-    pattern: jax.Array
-
-
-def _best_neighbour(problem: Problem, pair: Pair, threshold: jax.Array) -> _Neighbour:
-    """Look at all additions and removals; only when none passes the threshold, at all exchanges.
-
-    One loop serves both: its first four rounds score the four kinds of flip, each later one takes a
-    rule out (``out``) and scores every pattern that could replace it.
+    Attributes
+    ----------
+    pair : Pair
+        The pair, without rule ``out``.
+    log_joint : () float64
+        Of the whole pair.
+    stage : () int32
+        Which of `MOVES` is looked at next; afterwards, exchanges.
+    out : () int32
+        Numbered pattern that is taken out to look for a better one in its place; -1 for none.
+    best_value, best_number : () float64, () int32
+        The best flip seen since the last move.
     """
-    num_rules = pair.sizes.sum(axis=1, dtype=jnp.int32)
-    members = jnp.stack(
-        [jnp.nonzero(pair.included[side], size=MAX_RULES, fill_value=0)[0].astype(jnp.int32) for side in (0, 1)]
+
+    pair: Pair
+    log_joint: jax.Array
+    stage: jax.Array
+    out: jax.Array
+    best_value: jax.Array
+    best_number: jax.Array
+    is_optimal: jax.Array
+    num_moves: jax.Array
+
+
+def _look(problem: Problem, patterns: Patterns, search: _Search) -> _Search:
+    """Make one pass over the neighbours, and move when all that is needed has been seen.
+
+    First come all additions and removals. Only when none of them helps, each rule in turn is taken out and every
+    pattern scored in its place. One loop serves both, with one pass and one flip in it: little to compile.
+    """
+    num_patterns = problem.bits.shape[2]
+    is_exchange = search.stage == len(MOVES)
+    side = jnp.where(is_exchange, search.out // num_patterns, search.stage % 2)
+    is_removal = ~is_exchange & (search.stage >= 2)  # noqa: PLR2004
+    scores = score_flips(problem, search.pair, side, is_removal)
+    # putting the same rule back scores as the pair itself, which never passes the threshold
+    index = jnp.argmax(scores).astype(jnp.int32)
+    is_better = scores[index] > search.best_value
+    best_value = jnp.where(is_better, scores[index], search.best_value)
+    best_number = jnp.where(is_better, side * num_patterns + index, search.best_number)
+    is_complete = search.stage >= len(MOVES) - 1
+    is_taken = is_complete & (best_value > search.log_joint + _TOLERANCE * (1.0 + jnp.abs(search.log_joint)))
+    numbers = jnp.arange(2 * num_patterns, dtype=jnp.int32)
+    is_later = search.pair.included.reshape(-1) & (numbers > search.out)
+    following = jnp.where(is_later, numbers, numbers.size).min()
+    is_next = is_complete & ~is_taken & (following < numbers.size)
+    back = jnp.where(is_taken, -1, search.out)  # a rule taken out goes back, unless its successor was found
+    forth = jnp.where(is_taken, best_number, jnp.where(is_next, following, -1))
+    pair = jax.lax.fori_loop(
+        (back < 0).astype(jnp.int32),
+        1 + (forth >= 0).astype(jnp.int32),
+        lambda i, pair: flip(problem, patterns, pair, jnp.where(i == 0, back, forth)),
+        search.pair,
+    )
+    return _Search(
+        pair,
+        jnp.where(is_taken, best_value, search.log_joint),
+        jnp.where(is_taken, 0, jnp.minimum(search.stage + 1, len(MOVES))),
+        jnp.where(is_next, following, -1),
+        jnp.where(is_taken, -jnp.inf, best_value),
+        best_number,
+        is_complete & ~is_taken & ~is_next,
+        search.num_moves + is_taken,
     )
 
-    def unfinished(carry: tuple[jax.Array, _Neighbour]) -> jax.Array:
-        i, best = carry
-        return (i < len(MOVES)) | ((best.log_joint <= threshold) & (i < len(MOVES) + num_rules.sum(dtype=jnp.int32)))
 
-    def look(carry: tuple[jax.Array, _Neighbour]) -> tuple[jax.Array, _Neighbour]:
-        i, best = carry
-        is_swap = i >= len(MOVES)
-        slot = jnp.maximum(i - len(MOVES), 0)
-        slot_side = (slot >= num_rules[0]).astype(jnp.int32)
-        side = jnp.where(is_swap, slot_side, i % 2)
-        out = members[slot_side, slot - slot_side * num_rules[0]]
-        without = flip(problem, pair, side, out)
-        base = jax.tree.map(lambda new, old: jnp.where(is_swap, new, old), without, pair)
-        scores = score_flips(problem, base, side, (i >= 2) & ~is_swap)  # noqa: PLR2004
-        # putting the same rule back scores as the pair itself, which never passes the threshold
-        index = jnp.argmax(scores).astype(jnp.int32)
-        found = _Neighbour(scores[index], side, jnp.where(is_swap, out, -1), index)
-        return i + 1, jax.tree.map(lambda new, old: jnp.where(found.log_joint > best.log_joint, new, old), found, best)
-
-    nothing = _Neighbour(jnp.array(-jnp.inf), *(jnp.zeros((), jnp.int32),) * 3)
-    return jax.lax.while_loop(unfinished, look, (jnp.zeros((), jnp.int32), nothing))[1]
-
-
-def _descend_once(problem: Problem, state: DescentState) -> DescentState:
-    threshold = state.log_joint + _TOLERANCE * (1.0 + jnp.abs(state.log_joint))
-    best = _best_neighbour(problem, state.pair, threshold)
-    helps = best.log_joint > threshold
-
-    def take(i: jax.Array, pair: Pair) -> Pair:
-        index = jnp.where(i == 0, best.out, best.pattern)
-        flipped = flip(problem, pair, best.side, jnp.maximum(index, 0))
-        return jax.tree.map(lambda new, old: jnp.where(helps & (index >= 0), new, old), flipped, pair)
-
-    pair = jax.lax.fori_loop(0, 2, take, state.pair)
-    value = jnp.where(helps, best.log_joint, state.log_joint)
-    return DescentState(pair, value, ~helps, state.num_moves + helps)
-
-
-def descend_block(problem: Problem, pair: Pair) -> DescentState:
+def descend_block(problem: Problem, patterns: Patterns, pair: Pair) -> DescentState:
     """Zero-temperature descent over additions, removals and exchanges, in bounded calls."""
-    start = DescentState(pair, log_joint(problem, pair), jnp.array(False), jnp.zeros((), jnp.int64))
+    zero = jnp.zeros((), jnp.int32)
+    start = _Search(
+        pair, log_joint(problem, pair), zero, zero - 1, jnp.array(-jnp.inf), zero - 1, jnp.array(False), zero
+    )
 
-    def unfinished(state: DescentState) -> jax.Array:
-        return ~state.is_optimal & (state.num_moves < _DESCENT_ROUNDS)
+    def unfinished(search: _Search) -> jax.Array:
+        return ~search.is_optimal & (search.num_moves < _DESCENT_ROUNDS)
 
-    return jax.lax.while_loop(unfinished, partial(_descend_once, problem), start)
-
-
-_descend = jax.jit(descend_block)
+    end = jax.lax.while_loop(unfinished, partial(_look, problem, patterns), start)
+    return DescentState(end.pair, end.log_joint, end.is_optimal, end.num_moves)
 
 
 class Best(NamedTuple):
@@ -144,14 +157,15 @@ class Best(NamedTuple):
     is_optimal: bool
 
 
-@in_float64
-def descend(problem: Problem, start: BoolArray, clock: Clock, run: Callable[..., Any] | None = None) -> Best:
-    """Descend from one pair until no move helps or the time is over.
+Descend = Callable[[BoolArray], DescentState]
+"""Runs a block of moves from a membership."""
 
-    ``run(included)`` gives the state after a block of moves; by default on one device.
-    """
+
+@in_float64
+def descend(run: Descend, start: BoolArray, clock: Clock) -> Best:
+    """Descend from one pair until no move helps or the time is over."""
     while True:
-        state = _descend(problem, pair_from(problem, start)) if run is None else run(start)
+        state = run(start)
         start = np.array(state.pair.included)
         if bool(state.is_optimal) or clock.is_over():
             return Best(float(state.log_joint), start, bool(state.is_optimal))
@@ -173,12 +187,12 @@ def _kick(problem: Problem, included: BoolArray, generator: np.random.Generator)
 
 def polish(
     problem: Problem,
+    run: Descend,
     starts: list[Best],
     seed: int,
     clock: Clock,
     report: Callable[[str, int, int, Best], None],
     best: Best,
-    run: Callable[..., Any] | None = None,
 ) -> Best:
     """Descend from the restarts' best pairs, then from kicked copies of the leader until that stops helping.
 
@@ -193,10 +207,10 @@ def polish(
         for start in starts:
             if clock.is_over():
                 break
-            best = better(best, descend(problem, start.included, clock, run))
+            best = better(best, descend(run, start.included, clock))
         failures = 0
         while failures < patience and not clock.is_over():
-            found = descend(problem, _kick(problem, best.included, generator), clock, run)
+            found = descend(run, _kick(problem, best.included, generator), clock)
             winner = better(best, found)
             failures = failures + 1 if winner is best else 0
             best = winner

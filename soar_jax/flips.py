@@ -1,9 +1,8 @@
 """One flip in many replicas at once: scored first, applied under a mask.
 
-`soar_jax.pair.flip` serves one descent at a time and touches one side's planes. Annealing and sampling move dozens of
-replicas in step and refuse most proposals, so here both sides' planes are passed through arithmetic without gathers or
-scatters, a refused flip adds an empty row, and the prior is looked up as a difference. Under `jax.vmap` the whole
-flip becomes a few fat loops.
+Annealing and sampling move dozens of replicas in step and refuse most proposals, so both sides' planes are passed
+through arithmetic without gathers or scatters, a refused flip adds an empty row, and the prior is looked up as a
+difference. Under `jax.vmap` the whole flip becomes a few fat loops. `flip` is the same for one pair that does move.
 """
 
 from __future__ import annotations
@@ -157,6 +156,13 @@ def apply_flip(
         jnp.where(is_taken, flip.log_likelihood, state.log_likelihood),
         jnp.where(is_taken, flip.log_prior, state.log_prior),
     )
+
+
+def flip(problem: Problem, patterns: Patterns, pair: Pair, number: jax.Array) -> Pair:
+    """Add the numbered pattern when it is out of its set, remove it when it is in."""
+    nothing = jnp.zeros((), jnp.float64)
+    state = SampleState(pair, nothing, nothing)
+    return apply_flip(problem, patterns, state, score_flip(problem, patterns, state, number), jnp.array(True)).pair
 
 
 def select(is_taken: jax.Array, new: SampleState, old: SampleState) -> SampleState:

@@ -11,9 +11,9 @@ from numpyro.infer.mcmc import MCMCKernel
 from numpyro.util import is_prng_key
 
 from ._base import InputError
-from .flips import init
+from .flips import Patterns, flip, init
 from .kernels import Moves, Weights, make_moves, make_weights
-from .pair import Pair, empty_pair, flip
+from .pair import Pair, empty_pair
 from .problem import MAX_RULES, Problem
 from .temper import Plan, Replicas, initial_ladder, one_round
 
@@ -108,7 +108,8 @@ class SOARKernel(MCMCKernel):
     def _start(self, rng_key: jax.Array, start: dict[str, jax.Array] | None) -> SOARKernelState:
         pair = empty_pair(self.problem)
         if start is not None:
-            pair = _pair_of(self.problem, jnp.stack([start["include_positive"], start["include_negative"]]) > 0)
+            included = jnp.stack([start["include_positive"], start["include_negative"]]) > 0
+            pair = _pair_of(self.problem, self.moves.patterns, included)
         one = init(self.problem, pair)
         num_temperatures = len(self.betas)
         states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None, None], num_temperatures, axis=1), one)
@@ -150,14 +151,12 @@ def _draw_of(included: jax.Array) -> dict[str, jax.Array]:
     return {name: included[side].astype(jnp.int8) for side, name in enumerate(("include_positive", "include_negative"))}
 
 
-def _pair_of(problem: Problem, included: jax.Array) -> Pair:
+def _pair_of(problem: Problem, patterns: Patterns, included: jax.Array) -> Pair:
     """Build a pair from membership inside a trace, flip by flip."""
     members = jnp.nonzero(included.reshape(-1), size=2 * MAX_RULES, fill_value=-1)[0].astype(jnp.int32)
-    num_patterns = included.shape[1]
 
     def add(i: jax.Array, pair: Pair) -> Pair:
-        number = jnp.maximum(members[i], 0)
-        added = flip(problem, pair, number // num_patterns, number % num_patterns)
+        added = flip(problem, patterns, pair, jnp.maximum(members[i], 0))
         return jax.tree.map(lambda new, old: jnp.where(members[i] >= 0, new, old), added, pair)
 
     return jax.lax.fori_loop(0, 2 * MAX_RULES, add, empty_pair(problem))

@@ -78,36 +78,6 @@ def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
     return sum_over_devices((jax.lax.population_count(words) << shift).sum(axis=-1).astype(jnp.int64))
 
 
-def flip(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array) -> Pair:
-    """Add the pattern when it is out of the set, remove it when it is in."""
-    return flip_row(problem, pair, side, index, problem.bits[side, :, index])
-
-
-def flip_row(problem: Problem, pair: Pair, side: jax.Array, index: jax.Array, row: jax.Array) -> Pair:
-    """Flip a pattern whose packed row is at hand."""
-    is_removal = pair.included[side, index]
-    once, twice = covered_once_or_more(pair, side)
-    other, _ = covered_once_or_more(pair, 1 - side)
-    affected = row & ~jnp.where(is_removal, twice, once)
-    moved = weighted_count(problem, jnp.stack([affected & ~other, affected & other]))
-    sign = jnp.where(is_removal, -1, 1).astype(jnp.int64)
-    gain = moved[0] * jnp.array(GAIN_FREE, jnp.int64)[side] + moved[1] * jnp.array(GAIN_OTHER, jnp.int64)[side]
-    # borrow where subtracting, carry where adding
-    invert = jnp.where(is_removal, ~jnp.uint64(0), jnp.uint64(0))
-    planes, carry = [], row
-    for k in range(NUM_PLANES):
-        plane = pair.planes[side, k]
-        planes.append(plane ^ carry)
-        carry = (plane ^ invert) & carry
-    length = problem.length[side, index]
-    return Pair(
-        included=pair.included.at[side, index].set(~is_removal),
-        planes=pair.planes.at[side].set(jnp.stack(planes)),
-        counts=pair.counts + sign * gain,
-        sizes=pair.sizes.at[side, length].add(sign.astype(jnp.int32)),
-    )
-
-
 def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
     """Packed class counts of every pattern of a side within each mask: (num_masks, num_patterns).
 

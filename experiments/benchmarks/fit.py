@@ -31,7 +31,7 @@ def cold(dataset: str, rows: int) -> dict[str, float]:
     import jax
     import sklearn.base  # noqa: F401
 
-    from soar_jax import anneal, datasets, descent
+    from soar_jax import anneal, datasets
     from soar_jax.estimators import SOARClassifier
 
     seconds["imports"] = time.perf_counter() - start
@@ -54,8 +54,8 @@ def cold(dataset: str, rows: int) -> dict[str, float]:
 
         return call
 
-    plain = anneal._run_block, descent._descend
-    anneal._run_block, descent._descend = watch(plain[0], "annealing"), watch(plain[1], "descent")
+    plain = anneal._run_block, anneal._descend
+    anneal._run_block, anneal._descend = watch(plain[0], "annealing"), watch(plain[1], "descent")
     reports = []
     run = anneal.run
 
@@ -73,7 +73,7 @@ def cold(dataset: str, rows: int) -> dict[str, float]:
     begin = time.perf_counter()
     model = SOARClassifier().fit(X, y)
     seconds["whole fit"] = time.perf_counter() - begin
-    anneal.run, (anneal._run_block, descent._descend) = run, plain
+    anneal.run, (anneal._run_block, anneal._descend) = run, plain
     seconds |= model.stage_seconds_
     seconds["total with imports"] = seconds["imports"] + seconds["whole fit"]
     SOARClassifier(random_state=1).fit(X, y)
