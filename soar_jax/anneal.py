@@ -55,11 +55,11 @@ def group_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[
 
 
 class Programs(NamedTuple):
-    """The parts of a search: how to place a state, anneal a block and descend a block, and in how many threads."""
+    """The parts of a search: how to begin, anneal a block and descend a block, and in how many threads."""
 
     problem: Problem
     patterns: Patterns
-    place: Callable[[AnnealState], AnnealState]
+    start: Callable[[int], AnnealState]
     run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
     descend: Descend
     num_threads: int
@@ -71,7 +71,7 @@ def on_one_device(problem: Problem) -> Programs:
     return Programs(
         problem,
         patterns,
-        jax.device_put,
+        lambda num_chains: jax.device_put(start(problem, num_chains), may_alias=False),
         _run_block,
         lambda included: _descend(problem, patterns, pair_from(problem, included)),
         max(2, os.cpu_count() or 2),
@@ -98,7 +98,7 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     return Programs(
         placed,
         patterns,
-        lambda begin: place(begin, state, mesh),
+        lambda num_chains: place(start(host, num_chains), state, mesh),
         shard_rows(run_block, mesh, given, (state, info)),
         lambda included: descend_on_mesh(placed, patterns, place(host_pair(host, included), pair, mesh)),
         1,  # every process must start the programs of the mesh in the same order
@@ -160,11 +160,13 @@ def _history(
 class Restarts:
     """All restarts of one search, in their groups: states on the device, what is known of them on the host."""
 
-    def __init__(self, programs: Programs, begin: AnnealState, groups: list[range], num_restarts: int) -> None:
+    def __init__(self, programs: Programs, groups: list[range], num_restarts: int) -> None:
         self.programs, self.groups = programs, groups
         self.is_real = [np.array([restart < num_restarts for restart in group]) for group in groups]
-        self.states = [programs.place(begin) for _ in groups]
-        empty = Best(float(begin.best_log_joint[0]), np.array(begin.best_included[0]), False)
+        self.states = [programs.start(len(group)) for group in groups]
+        empty = Best(
+            float(np.asarray(self.states[0].best_log_joint)[0]), np.array(self.states[0].best_included)[0], False
+        )
         self.bests = [empty] * num_restarts
         self.infos: list[list[AnnealInfo]] = [[] for _ in groups]
         self._is_compiled = Event()
@@ -233,8 +235,7 @@ def run(
     clock = Clock(time_budget)
     schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
     groups = group_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)
-    begin = start(problem, len(groups[0]))
-    restarts = Restarts(programs, begin, groups, num_restarts)
+    restarts = Restarts(programs, groups, num_restarts)
     nothing = restarts.leader
     if not np.asarray(problem.num_patterns).any():  # no candidates: the empty pair is all there is
         return AnnealResult(nothing.included, nothing.log_joint, True, False, np.full(num_restarts, nothing.log_joint))

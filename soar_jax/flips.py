@@ -115,7 +115,7 @@ def score_flip(problem: Problem, patterns: Patterns, state: SampleState, number:
     counts = pair.counts + sign * gain
     kind = patterns.kind[number]
     size = pair.sizes.reshape(-1)[kind]
-    prior_gain = sign * patterns.prior_gain[kind, size - is_removal]
+    prior_gain = sign.astype(jnp.float64) * patterns.prior_gain[kind, size - is_removal.astype(jnp.int32)]
     fits = is_removal | (_of_side(is_negative, pair.sizes).sum() < MAX_RULES)
     return Scored(
         number,
@@ -151,7 +151,7 @@ def apply_flip(
             included=included.reshape(pair.included.shape),
             planes=jnp.stack(planes, axis=1),
             counts=jnp.where(is_taken, flip.counts, pair.counts),
-            sizes=pair.sizes + change * (kinds == patterns.kind[flip.number]),
+            sizes=pair.sizes + jnp.where(kinds == patterns.kind[flip.number], change, 0),
         ),
         jnp.where(is_taken, flip.log_likelihood, state.log_likelihood),
         jnp.where(is_taken, flip.log_prior, state.log_prior),

@@ -141,7 +141,7 @@ def score_flips(
 @in_float64
 def pair_from(problem: Problem, included: BoolArray) -> Pair:
     """Build a pair from its membership and put it on the device."""
-    return Pair(*jax.device_put(tuple(host_pair(problem, included))))
+    return Pair(*jax.device_put(tuple(host_pair(problem, included)), may_alias=False))
 
 
 def host_pair(problem: Problem, included: BoolArray) -> Pair:

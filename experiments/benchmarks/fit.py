@@ -118,7 +118,7 @@ def anneal_all(problem, num_restarts, seed=0):
     @in_float64
     def work(group):
         is_real = np.array([restart < num_restarts for restart in group])
-        state, looked_up = programs.place(anneal.start(problem, len(group))), 0
+        state, looked_up = programs.start(len(group)), 0
         for block in range(model.n_iter // anneal.BLOCK):
             uniforms = np.stack([anneal._draw(seed, restart, block) for restart in group], axis=1)
             given = programs.problem, programs.patterns, is_real, state, uniforms, np.int32(block), schedule
