@@ -6,8 +6,10 @@ Run: python -m experiments.collect
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
+from experiments.benchmarks.fit import STAGES
 from experiments.study import RESULTS, table
 
 FOLDER = Path(__file__).parent
@@ -17,6 +19,13 @@ Run from the checkout, in an environment with the package installed (`pip instal
 study writes JSON, a Markdown page and mostly a figure under `results/`; `--quick` is a smoke run that writes to
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
+"""
+
+BENCHMARKS_HEAD = """# Benchmarks
+
+One script a question, each run as `python -m experiments.benchmarks.NAME`; ratios are within one run, rivals included, and
+compilation is shown apart. The machine has 2 cores of an AMD EPYC (AVX2) and no GPU: nothing here was measured on one. This
+page is written by `python -m experiments.collect` from the pages under `results/`.
 """
 
 
@@ -86,13 +95,61 @@ def ingredients(r):
     return "Worst R-hat on Car's full pools after as many seconds: " + "; ".join(parts) + "."
 
 
-def kernels(r):
-    p, flips = r["pass"], {(f["rows"], f["chains"]): f["flips_a_second"] for f in r["flips"]}
-    best = {rows: max(v for (n, _), v in flips.items() if n == rows) for rows in {key[0] for key in flips}}
+def passes(r):
+    first, rival = r["layouts"][0]["ms"], r["layouts"][-1]["ms"]
+    slopes = "; ".join(
+        f"{name} {s['pass']:.2f} bare, {s['pass_and_scores']:.2f} scored" for name, s in r["exponents"].items()
+    )
     return (
-        f"All-neighbours pass, 2,000 x 25,000: {p['pass_ms']:.2f} ms, {p['numpy_ms'] / p['pass_ms']:.1f} times NumPy's speed; exponents "
-        f"{r['exponents']['rows']:.2f} in rows and {r['exponents']['patterns']:.2f} in patterns; flips a second: "
-        + ", ".join(f"{v:,.0f} at {n:,} rows" for n, v in sorted(best.items()))
+        f"Four counts of 2,000 patterns x 25,000 rows: {first:.2f} ms, {rival / first:.1f} times as fast as NumPy; growth over two "
+        f"decades, exponents: {slopes}."
+    )
+
+
+def flips(r):
+    best = {
+        rows: max(f["flips_a_second"] for f in r["flips"] if f["rows"] == rows and f["chains"] >= 64)
+        for rows in dict.fromkeys(f["rows"] for f in r["flips"])
+    }
+    return (
+        "Metropolis flips a second, 64 chains or more: "
+        + ", ".join(f"{v:,.0f} at {n:,} rows" for n, v in best.items())
+        + "."
+    )
+
+
+def steps(r):
+    parts = []
+    for name in ("adult", "car"):
+        found, by = r[name], {run["restarts"]: run for run in r[name]["ours"]}
+        packed, dense = found["rivals"]["packed NumPy"], found["rivals"]["dense NumPy"]
+        parts.append(
+            f"{name.capitalize()}: one restart {by[1]['steps_a_second'] / packed:.1f} x packed NumPy and "
+            f"{by[1]['steps_a_second'] / dense:,.0f} x dense, 32 restarts {by[32]['steps_a_second'] / packed:.1f} x packed; 100 restarts cost "
+            f"{by[100]['seconds'] / by[1]['seconds']:.1f} times one"
+        )
+    return "; ".join(parts) + "."
+
+
+def fit(r):
+    return (
+        "Cold default fit with imports and compilation, median: "
+        + ", ".join(
+            f"{name.capitalize()} {statistics.median(r[name]['cold fit with imports']):.2f} s (refit {r[name]['seconds']['warm refit']:.2f} s, "
+            f"peak {r[name]['peak_megabytes_above_imports']:.0f} MB above the imports)"
+            for name in ("adult", "car")
+        )
+        + "."
+    )
+
+
+def rows(r):
+    large = [x for x in r["results"] if x["rows"] >= 1_000_000 and "failure" not in x]
+    return (
+        "Cold fits: "
+        + ", ".join(
+            f"{x['rows']:,} {x['kind']} rows {x['seconds']:.0f} s and {x['peak_mb'] / 1000:.1f} GB" for x in large
+        )
         + "."
     )
 
@@ -152,8 +209,12 @@ HEADLINES = {
     "calibration": calibration,
     "uncertainty": uncertainty,
     "peers": peers,
+    "benchmarks/fit": fit,
+    "benchmarks/steps": steps,
+    "benchmarks/passes": passes,
+    "benchmarks/flips": flips,
+    "benchmarks/rows": rows,
     "benchmarks/samplers": samplers,
-    "benchmarks/kernels": kernels,
 }
 
 
@@ -172,11 +233,6 @@ def page() -> str:
         details += [f"**[{name}]({link})** {headline(record)}", ""]
     rest = [
         ["`python -m experiments.defaults_study`", "", "[how the defaults were chosen](results/defaults_study.md)"],
-        [
-            "`python -m experiments.benchmarks.fit [--dataset car]`",
-            "",
-            "where the time of a whole fit goes: `benchmarks/results/`",
-        ],
     ]
     versions = about["versions"]
     return "\n".join(
@@ -196,57 +252,65 @@ def page() -> str:
     )
 
 
-STAGES = {
-    "imports": ["imports"],
-    "literals, mining, screening": ["items", "mining", "screening"],
-    "compile (two programs side by side)": ["compile descent, beside"],
-    "annealing, 4 restarts of 500 steps": ["annealing"],
-    "descents": ["descents"],
-    "**whole fit in a cold process, with imports**": ["total with imports"],
-    "refit, warm": ["warm refit"],
-}
+def benchmarks() -> str:
+    """The benchmarks' own page: every table and plot."""
+    parts = [BENCHMARKS_HEAD]
+    for name in HEADLINES:
+        if name.startswith("benchmarks/"):
+            text = (FOLDER / "benchmarks" / "results" / f"{name.removeprefix('benchmarks/')}.md").read_text()
+            parts.append(text.replace("\n## ", "\n### ").replace("# ", "## ", 1).replace("](", "](results/"))
+    return "\n".join(parts)
 
 
 def speed() -> str:
     """The README's tables of speed, between its two markers."""
-    fits = {name: json.loads((FOLDER / f"benchmarks/results/fit_{name}.json").read_text()) for name in ("adult", "car")}
-    seconds = {name: fit["cold"]["seconds"] for name, fit in fits.items()}
-    rates = {name: fit["rates"] for name, fit in fits.items()}
-    cold = fits["adult"]["cold"]
+    results = FOLDER / "benchmarks" / "results"
+    fits, races = (json.loads((results / f"{name}.json").read_text()) for name in ("fit", "steps"))
+    names = {"adult": "Adult, 25,000 rows", "car": "Car, 1,200 rows"}
     rows = [
-        [label, *(f"{sum(seconds[n][p] for p in parts):.2f} s" for n in seconds)] for label, parts in STAGES.items()
+        [label, *(f"{sum(fits[n]['seconds'][part] for part in parts):.2f} s" for n in names)]
+        for label, parts in STAGES.items()
     ]
-    steps = [
+    rows += [
         [
-            name,
-            f"{rate:,.0f}",
-            f"{rate / rates['adult']['packed NumPy']:.1f} x",
-            f"{rate / rates['adult']['dense NumPy']:.0f} x",
-            f"{rates['car'][name]:,.0f}",
-            f"{rates['car'][name] / rates['car']['packed NumPy']:.1f} x",
-        ]
-        for name, rate in rates["adult"].items()
+            "**cold fit with imports**",
+            *(f"**{statistics.median(fits[n]['cold fit with imports']):.2f} s**" for n in names),
+        ],
+        ["refit of like shape", *(f"{fits[n]['seconds']['warm refit']:.2f} s" for n in names)],
+        ["peak memory above the imports", *(f"{fits[n]['peak_megabytes_above_imports']:.0f} MB" for n in names)],
     ]
+    rates = {
+        n: {
+            f"soar_jax, {r['restarts']:,} restart{'s' * (r['restarts'] > 1)}": r["steps_a_second"]
+            for r in races[n]["ours"]
+        }
+        | races[n]["rivals"]
+        for n in names
+    }
+    steps = [
+        [label]
+        + [
+            cell
+            for n in names
+            for cell in (
+                f"{rates[n][label]:,.0f}",
+                f"{rates[n][label] / rates[n]['packed NumPy']:.1f} x",
+                f"{rates[n][label] / rates[n]['dense NumPy']:,.0f} x",
+            )
+        ]
+        for label in rates["adult"]
+    ]
+    versions = fits["about"]["versions"]
+    against = ["against packed NumPy", "against dense NumPy, as published"]
     return "\n".join(
         [
             START,
             "",
-            *table(["", "Adult, 25,000 rows", "Car, 1,200 rows"], rows),
+            *table(["", *names.values()], rows),
             "",
-            *table(
-                [
-                    "annealing steps a second",
-                    "Adult",
-                    "against packed NumPy",
-                    "against dense NumPy, as published",
-                    "Car",
-                    "against packed NumPy",
-                ],
-                steps,
-            ),
+            *table(["annealing steps a second", "Adult", *against, "Car", *against], steps),
             "",
-            f"Peak memory of the Adult fit above the imports: {cold['peak_megabytes_above_imports']:.0f} MB. "
-            f"jax {cold['versions']['jax']}, numpy {cold['versions']['numpy']}.",
+            f"jax {versions['jax']}, numpy {versions['numpy']}; {fits['about']['cores']} cores.",
             "",
             END,
         ]
@@ -265,6 +329,7 @@ def with_speed(readme: str) -> str:
 def main(argv=None) -> None:
     del argv
     (FOLDER / "README.md").write_text(page())
+    (FOLDER / "benchmarks" / "README.md").write_text(benchmarks())
     readme = FOLDER.parent / "README.md"
     readme.write_text(with_speed(readme.read_text()))
 

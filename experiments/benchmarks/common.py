@@ -1,0 +1,56 @@
+"""What the benchmarks share: random problems, clocks and the slope of a growth."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+import jax
+import numpy as np
+
+from soar_jax.coverage import lay_out
+from soar_jax.items import Literal
+from soar_jax.pools import Pool
+from soar_jax.priors import Hyperparameters
+from soar_jax.problem import make_problem, pool_sizes
+from soar_jax.table import GroupedRows
+
+
+def random_problem(num_rows: int, num_patterns: int, seed: int = 0):
+    """Random covers of distinct rows, two pools of ``num_patterns`` candidates each; and its hyper-parameters."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, num_rows)
+    layout = lay_out(GroupedRows(np.arange(num_rows)[:, None], y, 1 - y))
+    pools = []
+    for _ in range(2):
+        bits = rng.integers(0, 2**63, (num_patterns, layout.num_words), dtype=np.uint64)
+        bits &= rng.integers(0, 2**63, bits.shape, dtype=np.uint64) & layout.pack(np.ones((1, num_rows), dtype=bool))
+        positives, negatives = layout.counts(bits)
+        names = tuple((Literal(f"x{i}", "==", 1),) for i in range(num_patterns))
+        pools.append(Pool(names, ((),) * num_patterns, positives, negatives, np.zeros(num_patterns), bits))
+    sizes = pool_sizes(tuple(pools))
+    ones = np.ones(4)
+    hyper = Hyperparameters(ones, ones, np.ones(sizes.shape), np.full(sizes.shape, 100.0), sizes)
+    return make_problem(tuple(pools), layout, hyper, single=False), hyper
+
+
+def seconds_of(function) -> float:
+    """Seconds of one call, waiting for the device."""
+    start = time.perf_counter()
+    jax.block_until_ready(function())
+    return time.perf_counter() - start
+
+
+def best_of(function, repeats: int = 7) -> float:
+    """Least seconds of several calls."""
+    return min(seconds_of(function) for _ in range(repeats))
+
+
+def exponent(sizes, times) -> float:
+    """Slope of log time against log size."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def peak_megabytes() -> float:
+    """Most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
