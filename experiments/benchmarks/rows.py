@@ -88,7 +88,7 @@ def main(argv=None) -> dict:
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     for kind in SIZES:
         # where mining had to stop early the fit had less to do, and is no point of the same line
-        mine = [r for r in results if r["kind"] == kind and min(r.get("patterns", [0])) >= 1000]  # noqa: PLR2004
+        mine = [r for r in results if r["kind"] == kind and min(r.get("patterns", [0])) >= 1000]
         for ax, key in zip(axes, ("seconds", "peak_mb"), strict=True):
             ax.loglog([r["rows"] for r in mine], [r[key] for r in mine], "o-", label=kind)
     axes[0].set_ylabel("seconds of a cold fit, after the imports")
