@@ -7,6 +7,7 @@ of a restart do not depend on its group.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -124,6 +125,8 @@ class AnnealResult:
         Best log joint of each restart before the descent.
     history : dict of arrays
         One entry a step and restart.
+    seconds : dict
+        Where the time went: compiling the annealer (the descent compiles beside it), annealing, descents.
     """
 
     included: BoolArray
@@ -132,6 +135,7 @@ class AnnealResult:
     was_stopped: bool
     restart_log_joints: FloatArray
     history: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def _history(
@@ -170,6 +174,7 @@ class Restarts:
         self.bests = [empty] * num_restarts
         self.infos: list[list[AnnealInfo]] = [[] for _ in groups]
         self._is_compiled = Event()
+        self.compile_seconds = 0.0
 
     @property
     def leader(self) -> Best:
@@ -184,10 +189,13 @@ class Restarts:
         if group:
             self._is_compiled.wait()  # two threads at once would compile the program twice
         fixed = programs.problem, programs.patterns, self.is_real[group]
+        called = time.perf_counter()
         try:
             state, info = programs.run_block(*fixed, self.states[group], uniforms, np.int32(block), schedule)
         finally:
             self._is_compiled.set()
+        if not group and not block:  # a call returns once its program is compiled and started
+            self.compile_seconds = time.perf_counter() - called
         self.states[group] = state
         self.infos[group].append(jax.device_get(info))
         values, included = np.array(state.best_log_joint), np.array(state.best_included)
@@ -231,6 +239,7 @@ def run(
     """
     if mesh is not None and jax.process_count() > 1 and time_budget is not None:
         raise InputError("time_budget cannot be used with several processes: their clocks differ.")
+    started = time.perf_counter()
     programs = on_one_device(problem) if mesh is None else on_mesh(problem, mesh)
     clock = Clock(time_budget)
     schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
@@ -258,11 +267,23 @@ def run(
                     break
         except KeyboardInterrupt:
             clock.stopped = True
+    cooled = time.perf_counter()
     annealed = np.array([found.log_joint for found in restarts.bests])
     ranked = [restarts.bests[i] for i in np.argsort(-annealed, kind="stable")]
     starts = list({found.included.tobytes(): found for found in ranked}.values())
     leader = better(ranked[0], from_empty.result())
     best = polish(problem, programs.descend, starts, seed, clock, report, leader)
-    infos = restarts.infos
-    history = _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {}
-    return AnnealResult(best.included, best.log_joint, best.is_optimal, clock.stopped, annealed, history)
+    infos, compiling = restarts.infos, restarts.compile_seconds
+    return AnnealResult(
+        best.included,
+        best.log_joint,
+        best.is_optimal,
+        clock.stopped,
+        annealed,
+        _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {},
+        {
+            "compiling": compiling,
+            "annealing": cooled - started - compiling,
+            "descents": time.perf_counter() - cooled,
+        },
+    )

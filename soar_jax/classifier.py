@@ -245,7 +245,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.priors_ = hyper.as_dict()
         self.history_ = pd.DataFrame(result.history)
         self.restart_scores_ = -result.restart_log_joints
-        self.stage_seconds_ = dict(candidates.seconds)
+        self.stage_seconds_ = {**candidates.seconds, **result.seconds}
         self.num_frequent_patterns_ = candidates.num_frequent
         self._hyper = hyper
         self._candidates = candidates

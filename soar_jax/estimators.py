@@ -86,6 +86,8 @@ class SOARClassifier(RuleSetClassifier):
         No single addition, removal or exchange of a rule improves the score.
     history_ : DataFrame
         Every annealing step of every restart.
+    stage_seconds_ : dict
+        Where the time went: items, mining, screening, compiling, annealing, descents.
     pools_ : DataFrame
         Every candidate.
     priors_ : dict

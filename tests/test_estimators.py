@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -226,6 +227,14 @@ def test_a_stronger_consensus_opinion_abstains_more():
     strong = SOARClassifier(n_iter=100, consensus=Opinion(0.99, share=1.0)).fit(X, y)
     ambiguous = [np.isin(m.predict_state(X), ["active", "passive"]).mean() for m in (weak, strong)]
     assert ambiguous[0] < ambiguous[1]
+
+
+def test_stages_say_where_the_time_went(make_table):
+    X, y = make_table(0)
+    start = time.perf_counter()
+    stages = SOARClassifier(n_iter=100, max_patterns=60, n_restarts=2).fit(X, y).stage_seconds_
+    assert list(stages) == ["items", "mining", "screening", "compiling", "annealing", "descents"]
+    assert min(stages.values()) >= 0 and sum(stages.values()) <= time.perf_counter() - start
 
 
 def test_time_budget_keeps_a_usable_model(make_table):

@@ -1,4 +1,4 @@
-"""Where the time of a whole default fit goes: cold process, warm refit, peak memory, and without grouping rows.
+"""Where the time of a whole default fit goes: cold process, warm refit, peak memory.
 
 Every figure comes from processes of their own; the median of several. "Whole process" is from its start to its end.
 
@@ -19,7 +19,7 @@ TABLES = {"adult": 25_000, "car": 1_200}
 STAGES = {
     "imports": ["imports"],
     "literals, mining, screening": ["items", "mining", "screening"],
-    "compile annealing (the descent compiles beside it)": ["compile annealing"],
+    "compiling, annealer and descent side by side": ["compiling"],
     "annealing, 4 restarts of 500 steps": ["annealing"],
     "descents": ["descents"],
 }
@@ -32,7 +32,7 @@ def cold(dataset: str) -> dict:
     import sklearn.base  # noqa: F401
 
     from experiments.benchmarks.common import peak_megabytes
-    from soar_jax import anneal, datasets
+    from soar_jax import datasets
     from soar_jax.estimators import SOARClassifier
 
     seconds["imports"] = time.perf_counter() - start
@@ -40,42 +40,13 @@ def cold(dataset: str) -> dict:
     X, y = getattr(datasets, f"load_{dataset}")()
     X, y = X.head(TABLES[dataset]), y.head(TABLES[dataset])
 
-    def watch(function, name):
-        """Count the first call's compilation apart; ahead of time, so that it is not mixed with running."""
-        state = {}
-
-        def call(*args):
-            if "compiled" not in state:
-                begin = time.perf_counter()
-                state["compiled"] = function.lower(*args).compile()
-                seconds[name] = time.perf_counter() - begin
-            return state["compiled"](*args)
-
-        return call
-
-    plain = anneal._run_block, anneal._descend
-    anneal._run_block, anneal._descend = watch(plain[0], "compile annealing"), watch(plain[1], "compile descent")
-    reports = []
-    run = anneal.run
-
-    def timed_run(*args, **kwargs):
-        begin = time.perf_counter()
-        result = run(*args, **{**kwargs, "progress": lambda r: reports.append((r.phase, time.perf_counter()))})
-        annealed = max(t for phase, t in reports if phase == "annealing")
-        seconds["annealing"] = annealed - begin - seconds["compile annealing"]
-        seconds["descents"] = time.perf_counter() - annealed
-        return result
-
-    anneal.run = timed_run
     begin = time.perf_counter()
     model = SOARClassifier().fit(X, y)
     seconds["whole fit"] = time.perf_counter() - begin
-    anneal.run, (anneal._run_block, anneal._descend) = run, plain
     seconds |= model.stage_seconds_
     peak = peak_megabytes()
-    SOARClassifier(random_state=1).fit(X, y)  # compiles once more: the first programs were compiled ahead of time
     begin = time.perf_counter()
-    SOARClassifier(random_state=2).fit(X, y)
+    SOARClassifier(random_state=1).fit(X, y)
     seconds["warm refit"] = time.perf_counter() - begin
     return {"seconds": seconds, "peak_megabytes_above_imports": peak - imported}
 
