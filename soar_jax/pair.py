@@ -141,7 +141,7 @@ def score_flips(
 @in_float64
 def pair_from(problem: Problem, included: BoolArray) -> Pair:
     """Build a pair from its membership and put it on the device."""
-    return Pair(*jax.device_put(tuple(host_pair(problem, included)), may_alias=False))
+    return Pair(*jax.device_put(tuple(host_pair(problem, included))))
 
 
 def host_pair(problem: Problem, included: BoolArray) -> Pair:
@@ -162,4 +162,5 @@ def host_pair(problem: Problem, included: BoolArray) -> Pair:
 
     states = [count(positive & ~negative), count(negative & ~positive), count(positive & negative)]
     counts = np.array([*states, total - sum(states)], dtype=np.int64)
-    return Pair(included, planes, counts, sizes)
+    # a copy of what the caller may change: the device may read it later, or share its memory
+    return Pair(np.array(included), planes, counts, sizes)
