@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Event
 from typing import NamedTuple
 
@@ -79,29 +80,53 @@ def on_one_device(problem: Problem) -> Programs:
     )
 
 
-def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
-    """Spread a problem's rows over a mesh."""
-    host = pad_problem(jax.device_get(problem), mesh.size)
+class _MeshPrograms(NamedTuple):
+    """What is compiled for a mesh, and how its arguments lie on it."""
+
+    problem: Problem
+    patterns: Patterns
+    pair: Pair
+    state: AnnealState
+    run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
+    descend: Callable[..., DescentState]
+
+
+@lru_cache(maxsize=8)
+def _compile_for(mesh: Mesh) -> _MeshPrograms:
+    """Make the programs of a mesh once: fits of like shape share their compilation."""
     everywhere = spec()
-    specs = Problem(*(everywhere,) * len(Problem._fields))._replace(
+    problem = Problem(*(everywhere,) * len(Problem._fields))._replace(
         bits=spec(None, ROWS, None), shift=spec(ROWS), stretch_start=spec(ROWS), stretch_shift=spec(ROWS)
     )
-    pattern_specs = Patterns(spec(None, ROWS), everywhere, everywhere)
+    patterns = Patterns(spec(None, ROWS), everywhere, everywhere)
     pair = Pair(everywhere, spec(None, None, ROWS), everywhere, everywhere)
     pairs = pair._replace(planes=spec(None, None, None, ROWS))
     state = AnnealState(SampleState(pairs, everywhere, everywhere), *(everywhere,) * 3, Known(*(everywhere,) * 3))
     info = AnnealInfo(*(everywhere,) * len(AnnealInfo._fields))
-    descended = DescentState(pair, *(everywhere,) * 3)
-    placed = place(host, specs, mesh)
-    patterns = place(jax.device_get(make_patterns(host)), pattern_specs, mesh)
-    descend_on_mesh = shard_rows(descend_block, mesh, (specs, pattern_specs, pair), descended)
-    given = (specs, pattern_specs, everywhere, state, everywhere, everywhere, everywhere)
+    given = (problem, patterns, everywhere, state, everywhere, everywhere, everywhere)
+    descended = DescentState(pair, everywhere, everywhere)
+    return _MeshPrograms(
+        problem,
+        patterns,
+        pair,
+        state,
+        shard_rows(run_block, mesh, given, (state, info)),
+        shard_rows(descend_block, mesh, (problem, patterns, pair), descended),
+    )
+
+
+def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
+    """Spread a problem's rows over a mesh."""
+    compiled = _compile_for(mesh)
+    host = pad_problem(jax.device_get(problem), mesh.size)
+    placed = place(host, compiled.problem, mesh)
+    patterns = place(jax.device_get(make_patterns(host)), compiled.patterns, mesh)
     return Programs(
         placed,
         patterns,
-        lambda num_chains: place(start(host, num_chains), state, mesh),
-        shard_rows(run_block, mesh, given, (state, info)),
-        lambda included: descend_on_mesh(placed, patterns, place(host_pair(host, included), pair, mesh)),
+        lambda num_chains: place(start(host, num_chains), compiled.state, mesh),
+        compiled.run_block,
+        lambda included: compiled.descend(placed, patterns, place(host_pair(host, included), compiled.pair, mesh)),
         1,  # every process must start the programs of the mesh in the same order
     )
 
@@ -155,6 +180,7 @@ def _history(
         "best_score": -best.ravel(),
         "temperature": float(schedule.temperature) / np.log1p(times),
         "accepted": small["accepted"] > 0,
+        "looked_up": small["looked_up"] > 0,
         "positive_rules": small["positive_rules"],
         "negative_rules": small["negative_rules"],
         "move": np.array(MOVES, dtype=object)[small["move"]],
@@ -181,21 +207,26 @@ class Restarts:
         """The best pair so far."""
         return max(self.bests, key=lambda found: found.log_joint)
 
+    def advance(self, group: int, block: int, seed: int, schedule: Schedule, clock: Clock) -> None:
+        """Run one block of one group, unless the time is over."""
+        try:
+            if group:
+                self._is_compiled.wait()  # two threads at once would compile the program twice
+            if not clock.is_over():
+                self._run(group, block, seed, schedule)
+        finally:  # also after an error, which the first group's thread reports: the others must not wait for ever
+            self._is_compiled.set()
+
     @in_float64
-    def advance(self, group: int, block: int, seed: int, schedule: Schedule) -> None:
-        """Run one block of one group."""
+    def _run(self, group: int, block: int, seed: int, schedule: Schedule) -> None:
         programs, restarts = self.programs, self.groups[group]
         uniforms = np.stack([_draw(seed, restart, block) for restart in restarts], axis=1)
-        if group:
-            self._is_compiled.wait()  # two threads at once would compile the program twice
         fixed = programs.problem, programs.patterns, self.is_real[group]
         called = time.perf_counter()
-        try:
-            state, info = programs.run_block(*fixed, self.states[group], uniforms, np.int32(block), schedule)
-        finally:
-            self._is_compiled.set()
+        state, info = programs.run_block(*fixed, self.states[group], uniforms, np.int32(block), schedule)
         if not group and not block:  # a call returns once its program is compiled and started
             self.compile_seconds = time.perf_counter() - called
+        self._is_compiled.set()
         self.states[group] = state
         self.infos[group].append(jax.device_get(info))
         values, included = np.array(state.best_log_joint), np.array(state.best_included)
@@ -254,36 +285,37 @@ def run(
             sizes: IntArray = best.included.sum(axis=1)
             progress(Progress(phase, done, total, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
 
-    with ThreadPoolExecutor(programs.num_threads) as executor:
-        # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
-        from_empty = executor.submit(descend, programs.descend, nothing.included, clock)
-        try:
-            for block in range(-(-num_steps // BLOCK)):
-                work = [executor.submit(restarts.advance, i, block, seed, schedule) for i in range(len(groups))]
-                for waiting in work:
-                    waiting.result()
-                report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, restarts.leader)
-                if clock.is_over():
-                    break
-        except KeyboardInterrupt:
-            clock.stopped = True
-    cooled = time.perf_counter()
-    annealed = np.array([found.log_joint for found in restarts.bests])
-    ranked = [restarts.bests[i] for i in np.argsort(-annealed, kind="stable")]
-    starts = list({found.included.tobytes(): found for found in ranked}.values())
-    leader = better(ranked[0], from_empty.result())
-    best = polish(problem, programs.descend, starts, seed, clock, report, leader)
+    best, cooled = nothing, None
+    executor = ThreadPoolExecutor(programs.num_threads)
+    # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
+    from_empty = executor.submit(descend, programs.descend, nothing.included, clock)
+    try:
+        for block in range(-(-num_steps // BLOCK)):
+            work = [executor.submit(restarts.advance, i, block, seed, schedule, clock) for i in range(len(groups))]
+            for waiting in work:
+                waiting.result()
+            report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, restarts.leader)
+            if clock.is_over():
+                break
+        cooled = time.perf_counter()
+        best = better(restarts.leader, from_empty.result())
+        ranked = sorted(restarts.bests, key=lambda found: -found.log_joint)
+        starts = list({found.included.tobytes(): found for found in ranked}.values())
+        best = polish(problem, programs.descend, starts, seed, clock, report, best)
+    except KeyboardInterrupt:
+        clock.stopped = True
+        best = better(better(best, restarts.leader), from_empty.result() if from_empty.done() else best)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+    ended = time.perf_counter()
+    cooled = cooled or ended
     infos, compiling = restarts.infos, restarts.compile_seconds
     return AnnealResult(
         best.included,
         best.log_joint,
         best.is_optimal,
         clock.stopped,
-        annealed,
+        np.array([found.log_joint for found in restarts.bests]),
         _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {},
-        {
-            "compiling": compiling,
-            "annealing": cooled - started - compiling,
-            "descents": time.perf_counter() - cooled,
-        },
+        {"compiling": compiling, "annealing": cooled - started - compiling, "descents": ended - cooled},
     )

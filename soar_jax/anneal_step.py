@@ -38,6 +38,7 @@ BLOCK = 100
 
 _UNKNOWN = -1
 _WORD = 16
+_SHORT = 256
 _INFO_BITS = {"move": 2, "accepted": 1, "looked_up": 1, "positive_rules": NUM_PLANES, "negative_rules": NUM_PLANES}
 
 
@@ -145,7 +146,9 @@ def _choose_move(problem: Problem, pair: Pair, counts: jax.Array, uniform: jax.A
 
 
 def _prefix_sums(values: jax.Array) -> jax.Array:
-    """Cumulative sums of a short vector, by comparing all places: one loop."""
+    """Cumulative sums; of a short vector by comparing all places, which is one loop."""
+    if values.shape[0] > _SHORT:
+        return jnp.cumsum(values, dtype=jnp.int32)
     places = jnp.arange(values.shape[0], dtype=jnp.int32)
     return jnp.where(places[:, None] >= places, values, 0).sum(axis=1, dtype=jnp.int32)
 
@@ -259,8 +262,8 @@ def step(
     num_rules = new.current.pair.sizes.sum(axis=-1, dtype=jnp.int32)
     packed, place = jnp.zeros_like(move), 0
     small = (move, is_accepted, is_looked_up, num_rules[:, 0], num_rules[:, 1])
-    for number, bits in zip(small, _INFO_BITS.values(), strict=True):
-        packed, place = packed | (number.astype(jnp.int32) << place), place + bits
+    for value_of, bits in zip(small, _INFO_BITS.values(), strict=True):
+        packed, place = packed | (value_of.astype(jnp.int32) << place), place + bits
     return new, AnnealInfo(value, packed)
 
 

@@ -27,7 +27,8 @@ MAX_PATIENCE = 120
 """Kicked descents in a row that may fail before the search ends, on a small problem."""
 MIN_PATIENCE = 16
 _POLISH_WORK = 1 << 19
-_DESCENT_ROUNDS = 50
+BLOCK_PASSES = 200
+"""Passes of one compiled descent, and those to its next move; then the host watches the clock."""
 _KICK_SIZES = (2, 3, 4, 8, 16)
 _TOLERANCE = 1e-9
 
@@ -63,7 +64,6 @@ class DescentState(NamedTuple):
     pair: Pair
     log_joint: jax.Array
     is_optimal: jax.Array
-    num_moves: jax.Array
 
 
 class _Search(NamedTuple):
@@ -90,7 +90,7 @@ class _Search(NamedTuple):
     best_value: jax.Array
     best_number: jax.Array
     is_optimal: jax.Array
-    num_moves: jax.Array
+    num_passes: jax.Array
 
 
 def _look(problem: Problem, patterns: Patterns, search: _Search) -> _Search:
@@ -131,7 +131,7 @@ def _look(problem: Problem, patterns: Patterns, search: _Search) -> _Search:
         jnp.where(is_taken, -jnp.inf, best_value),
         best_number,
         is_complete & ~is_taken & ~is_next,
-        search.num_moves + is_taken,
+        search.num_passes + 1,
     )
 
 
@@ -143,10 +143,10 @@ def descend_block(problem: Problem, patterns: Patterns, pair: Pair) -> DescentSt
     )
 
     def unfinished(search: _Search) -> jax.Array:
-        return ~search.is_optimal & (search.num_moves < _DESCENT_ROUNDS)
+        return ~search.is_optimal & ((search.num_passes < BLOCK_PASSES) | (search.stage > 0))
 
     end = jax.lax.while_loop(unfinished, partial(_look, problem, patterns), start)
-    return DescentState(end.pair, end.log_joint, end.is_optimal, end.num_moves)
+    return DescentState(end.pair, end.log_joint, end.is_optimal)
 
 
 class Best(NamedTuple):

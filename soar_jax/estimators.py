@@ -85,7 +85,7 @@ class SOARClassifier(RuleSetClassifier):
     is_local_optimum_ : bool
         No single addition, removal or exchange of a rule improves the score.
     history_ : DataFrame
-        Every annealing step of every restart.
+        Every annealing step of every restart; ``looked_up``: all neighbours were scored for it.
     stage_seconds_ : dict
         Where the time went: items, mining, screening, compiling, annealing, descents.
     pools_ : DataFrame

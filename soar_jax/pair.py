@@ -72,12 +72,6 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
     return planes[0] | twice, twice
 
 
-def weighted_count(problem: Problem, words: jax.Array) -> jax.Array:
-    """Packed class counts of a packed set of rows."""
-    shift = jnp.broadcast_to(problem.shift, words.shape)
-    return sum_over_devices((jax.lax.population_count(words) << shift).sum(axis=-1).astype(jnp.int64))
-
-
 def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
     """Packed class counts of every pattern of a side within each mask: (num_masks, num_patterns).
 
@@ -121,7 +115,9 @@ def score_flips(
     other, _ = covered_once_or_more(pair, 1 - side)
     movable = ~jnp.where(is_removal, twice, once)
     free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
-    free, shared = jnp.where(is_removal, -free, free), jnp.where(is_removal, -shared, shared)
+    # without what is not eligible, counts stay whole and within the table of log Gamma
+    eligible = eligible_flips(problem, pair, side, is_removal)
+    free, shared = (jnp.where(eligible, jnp.where(is_removal, -n, n), 0) for n in (free, shared))
     counts = pair.counts
     likelihood = (
         state_log_likelihood(problem, side, counts[side] + free)
@@ -135,7 +131,7 @@ def score_flips(
     by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
     change = by_length[side, :, 1] - by_length[side, :, 0]
     scores = likelihood + by_length[..., 0].sum() + change[problem.length[side]]
-    return jnp.where(eligible_flips(problem, pair, side, is_removal), scores, -jnp.inf)
+    return jnp.where(eligible, scores, -jnp.inf)
 
 
 @in_float64

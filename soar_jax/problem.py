@@ -18,11 +18,11 @@ NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
 """Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
 MAX_TABLE_ROWS = 1 << 18
-"""Rows up to which log Gamma is looked up: 25 MB at most."""
+"""Rows up to which log Gamma is looked up: 28 MB at most."""
 _MIN_LENGTHS = 8
 _MIN_PATTERNS = 64
 
-# Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal.py.
+# Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal_step.py.
 # moves: add to R+, add to R-, remove from R+, remove from R-.
 _PAIR_POSITIVE_LABEL = ((0, 0.5, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0.5, 1, 0))
 _PAIR_NEGATIVE_LABEL = ((0, 0, 0, 0), (0.5, 0, 0, 1), (0.5, 0, 1, 0), (0, 0, 0, 0))

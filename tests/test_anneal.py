@@ -1,15 +1,20 @@
+import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax import anneal, anneal_step
+from soar_jax import anneal, anneal_step, descent
 from soar_jax._base import in_float64
 from soar_jax.joint import host_log_joint
 from soar_jax.pair import pair_from
+from soar_jax.problem import MAX_RULES
 
 from .problems import enumerate_log_joints, random_problem
 
@@ -159,6 +164,54 @@ def test_restarts_do_not_depend_on_their_group(monkeypatch):
         assert np.array_equal(values, apart.history[name]), name
 
 
+def test_most_best_flips_are_remembered():
+    """Half of the steps are greedy; without memory all of those would read the pool."""
+    problem, *_ = random_problem(1, num_patterns=(40, 40), num_rows=60)
+    history = run(problem).history
+    greedy = np.concatenate([anneal._draw(0, r, b)[:, 1] >= 0.5 for r in range(4) for b in range(5)])
+    assert not (history["looked_up"] & ~greedy).any()
+    assert 0 < history["looked_up"].sum() < 0.6 * greedy.sum()
+
+
+def test_no_more_than_sixty_three_rules_a_side():
+    """Patterns that cover nothing cost only their prior: at a high temperature the sets fill up and stay consistent."""
+    problem, *_ = random_problem(0, num_patterns=(90, 90), num_rows=30)
+    with jax.enable_x64(True):
+        problem = problem._replace(bits=jnp.zeros_like(problem.bits))
+    history = run(problem, num_steps=1500, num_restarts=1, temperature=1e6).history
+    assert history["positive_rules"].max() == history["negative_rules"].max() == MAX_RULES
+    sizes = history["positive_rules"] + history["negative_rules"]
+    sign = np.array([-1 if "remove" in move else 1 for move in history["move"]])
+    assert np.array_equal(np.diff(sizes, prepend=0), sign * history["accepted"])
+
+
+def test_a_descent_goes_on_where_a_block_ended():
+    calls = []
+
+    def block(included):
+        calls.append(included.copy())
+        state = np.array([len(calls)]), float(len(calls)), len(calls) == 3
+        return descent.DescentState(SimpleNamespace(included=state[0]), state[1], state[2])
+
+    best = descent.descend(block, np.array([0]), descent.Clock(None))
+    assert [call.tolist() for call in calls] == [[0], [1], [2]]
+    assert (best.log_joint, best.included.tolist(), best.is_optimal) == (3.0, [3], True)
+
+
+def test_an_error_in_one_group_ends_the_search(monkeypatch):
+    problem, *_ = random_problem(4, num_patterns=(40, 40), num_rows=60)
+    draw = anneal._draw
+
+    def fail(seed, restart, block):
+        if restart == 0:
+            raise MemoryError("no room")
+        return draw(seed, restart, block)
+
+    monkeypatch.setattr(anneal, "_draw", fail)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(MemoryError, match="no room"):
+        executor.submit(run, problem).result(timeout=60)
+
+
 def test_no_wrong_row_exhausted_pool_and_empty_sets_do_not_stall():
     problem, *_ = random_problem(2, num_patterns=(1, 1), num_rows=10)
     result = run(problem, num_steps=100)
@@ -203,6 +256,19 @@ def test_interrupt_returns_the_best_so_far():
     assert result.was_stopped and np.isfinite(result.log_joint)
     assert result.log_joint >= result.restart_log_joints.max() - 1e-9
     assert len(result.history["score"]) == 4 * 3 * anneal.BLOCK
+
+
+def test_interrupt_while_waiting_for_the_first_descent_keeps_the_annealed_pair(monkeypatch):
+    problem, *_ = random_problem(4, num_patterns=(40, 40), num_rows=60)
+    run(problem, num_steps=100)  # compile first
+    monkeypatch.setattr(anneal, "descend", lambda *_: time.sleep(5))
+
+    def interrupt_later(report):
+        Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+
+    result = run(problem, num_steps=100, progress=interrupt_later)
+    assert result.was_stopped and not result.is_local_optimum
+    assert result.log_joint == result.restart_log_joints.max()
 
 
 def test_restarts_do_not_depend_on_block_boundaries():

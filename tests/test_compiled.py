@@ -11,7 +11,7 @@ from soar_jax import anneal, flips, kernels
 from soar_jax._base import in_float64
 from soar_jax.pair import pair_from
 
-from .problems import tiny_problem
+from .problems import random_problem, tiny_problem
 
 FREE = {"parameter", "get-tuple-element", "tuple", "constant", "bitcast"}
 
@@ -65,3 +65,16 @@ def test_an_annealing_step_stays_small(tiny):
     loops = operations_by_loop(anneal._run_block.lower(*arguments).compile())
     # steps, chains that want a pass, stretches of words, words: 50, 18, 6 and 3 operations with jax 0.10.2
     assert len(loops) == 4 and loops[2] <= 22 and loops[-1] <= 58 and loops[0] <= 5
+
+
+def test_a_search_compiles_two_programs_and_a_second_one_none():
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event) if event.endswith("backend_compile_duration") else None
+    )
+    settings = dict(num_steps=100, num_restarts=4, temperature=3.0, random_share=0.5, judge_by_best=False)
+    problem, *_ = random_problem(0, num_patterns=(130, 120), num_rows=90)  # a shape of its own
+    anneal.run(problem, seed=0, **settings)
+    assert len(compiled) == 2
+    anneal.run(random_problem(1, num_patterns=(120, 130), num_rows=90)[0], seed=1, **settings)
+    assert len(compiled) == 2

@@ -32,9 +32,16 @@ import jax
 one = fit()
 with use_mesh(row_mesh()):
     many = fit()
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, *_, **__: compiled.append(event) if event.endswith("backend_compile_duration") else None
+)
+with use_mesh(row_mesh()):
+    fit()
+recompiled = len(compiled)
 with use_mesh(row_mesh(jax.devices()[:3])):
     three = fit()
-print(json.dumps({"devices": len(jax.devices()), "one": one, "many": many, "three": three}))
+print(json.dumps({"devices": len(jax.devices()), "one": one, "many": many, "three": three, "recompiled": recompiled}))
 """
 )
 PROCESSES = (
@@ -74,6 +81,7 @@ def eight():
 def test_eight_devices_give_the_pair_of_one(eight):
     assert eight["devices"] == 8
     assert eight["many"] == eight["one"] and eight["three"] == eight["one"]
+    assert eight["recompiled"] == 0
 
 
 @pytest.mark.slow
