@@ -40,7 +40,7 @@ def flips(num_rows: int, num_patterns: int, num_chains: int, num_steps: int) -> 
     step = jax.vmap(kernels.flip_step, (0, 0, 0, None, None, None))
 
     @jax.jit
-    def run(key, states):
+    def run(key, states, problem, moves, weights):
         uniforms = jax.random.uniform(key, (num_steps, half, 2), jnp.float64)
         choices = kernels.choose("flip", weights, uniforms[..., 0])
 
@@ -49,11 +49,11 @@ def flips(num_rows: int, num_patterns: int, num_chains: int, num_steps: int) -> 
 
         return jax.lax.scan(advance, states, (choices, uniforms[..., 1:]))[0]
 
-    first = seconds_of(lambda: run(jax.random.key(0), states))
+    first = seconds_of(lambda: run(jax.random.key(0), states, problem, moves, weights))
 
     @in_float64
     def work(seed):
-        return jax.block_until_ready(run(jax.random.key(seed), states))
+        return jax.block_until_ready(run(jax.random.key(seed), states, problem, moves, weights))
 
     with ThreadPoolExecutor(2) as executor:
         seconds = best_of(lambda: list(executor.map(work, (1, 2))), 3)

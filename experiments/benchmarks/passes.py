@@ -19,6 +19,7 @@ import numpy as np
 from experiments.benchmarks.common import best_of, exponent, random_problem, seconds_of
 from experiments.study import RESULTS, Study, table
 from soar_jax._base import in_float64
+from soar_jax.coverage import NEGATIVE_SHIFT
 from soar_jax.pair import count_all, pair_from, score_flips
 
 popcount = jax.lax.population_count
@@ -100,6 +101,15 @@ def layouts(num_rows: int, num_patterns: int, names, num_masks: int) -> list[dic
     four = rng.integers(0, 2**63, (4, bits.shape[1]), dtype=np.uint64)
     seconds = best_of(lambda: [np.bitwise_count(bits & mask).sum(axis=1) for mask in four], 15)
     found.append({"layout": "NumPy, bitwise_count(bits & mask).sum over four masks", "ms": 1e3 * seconds})
+    # rows lie sorted by class: two masks give the same four counts
+    edge = int(np.searchsorted(np.asarray(problem.shift), NEGATIVE_SHIFT))
+
+    def by_class():
+        for mask in four[:2]:
+            hits = np.bitwise_count(bits & mask)
+            hits[:, :edge].sum(axis=1), hits[:, edge:].sum(axis=1)
+
+    found.append({"layout": "NumPy, two masks, the classes summed apart", "ms": 1e3 * best_of(by_class, 15)})
     return found
 
 
@@ -152,9 +162,10 @@ def main(argv=None) -> dict:
         ax.set_ylabel("ms a pass")
         ax.set_title(f"grows with {name} to the power {slopes[name]['pass_and_scores']:.2f}", fontsize=10)
         ax.legend(frameon=False)
-    first, rival = headline[0]["ms"], headline[-1]["ms"]
+    first, rival, sorted_rival = headline[0]["ms"], headline[-2]["ms"], headline[-1]["ms"]
     lines = [
-        f"2,000 patterns x 25,000 rows, four counts: **{first:.2f} ms, {rival / first:.1f} times as fast as NumPy**.",
+        f"2,000 patterns x 25,000 rows, four counts: **{first:.2f} ms, {rival / first:.1f} times as fast as NumPy** with "
+        f"four masks, {sorted_rival / first:.1f} times with two masks over rows sorted by class, as ours are.",
         "",
         *table(
             ["layout", "ms", "against ours", "compilation s"],

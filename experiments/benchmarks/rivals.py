@@ -1,4 +1,4 @@
-"""The same annealing algorithm in plain NumPy, as rivals: dense as published, and packed."""
+"""The same annealing algorithm in plain NumPy, as rivals: dense as published, packed, and packed with a memory."""
 
 from __future__ import annotations
 
@@ -55,18 +55,28 @@ class _Rival:
         self.time += 1
         if self.value is None:
             self.value = float(self.score_pair(self.included))
-        counts = self.state_counts(self.included)
+        counts = self.current_counts()
         side, removal = self.choose_move(counts)
         eligible = np.flatnonzero(self.included[side] == removal)
         if self.rng.random() < random_share:
             index = self.rng.choice(eligible)
         else:
-            index = eligible[np.argmax(self.score_neighbours(side, removal, eligible, counts))]
+            index = self.best_flip(side, removal, eligible, counts)
         proposal = [z.copy() for z in self.included]
         proposal[side][index] ^= True
         value = float(self.score_pair(proposal))
         if np.log(self.rng.random()) < (value - self.value) / (temperature / np.log1p(self.time)):
             self.included, self.value = proposal, value
+            self.moved(side, index)
+
+    def current_counts(self):
+        return self.state_counts(self.included)
+
+    def best_flip(self, side, removal, eligible, counts):
+        return eligible[np.argmax(self.score_neighbours(side, removal, eligible, counts))]
+
+    def moved(self, side, index):
+        """Take note of an accepted flip."""
 
     def score_pair(self, included):
         return self.log_joint(self.state_counts(included), self.sizes(included))
@@ -109,7 +119,7 @@ class DenseRival(_Rival):
 
 
 class PackedRival(_Rival):
-    """Bit sets, popcounts and vectorised log-gamma: the best plain NumPy that is still the same algorithm."""
+    """Bit sets, popcounts and vectorised log-gamma."""
 
     def _cover(self, side, included):
         rows = self.pools[side].bits[included]
@@ -145,3 +155,26 @@ class PackedRival(_Rival):
             if 0 <= changed[side, length - 1] <= self.hyper.pool_size[side, length - 1]:
                 change[length - 1] = self.log_prior(changed) - self.log_prior(sizes)
         return self.log_joint(counts + sign * moved, sizes) + change[self.lengths[side][eligible] - 1]
+
+
+class RememberingRival(PackedRival):
+    """The packed rival, which also remembers what soar_jax does: counts, and the best flips of the last two pairs."""
+
+    def __init__(self, model, seed=0):
+        super().__init__(model, seed)
+        self.counts, self.here, self.before, self.way = None, {}, {}, None
+
+    def current_counts(self):
+        if self.counts is None:
+            self.counts = self.state_counts(self.included)
+        return self.counts
+
+    def best_flip(self, side, removal, eligible, counts):
+        if (side, removal) not in self.here:
+            self.here[side, removal] = super().best_flip(side, removal, eligible, counts)
+        return self.here[side, removal]
+
+    def moved(self, side, index):
+        went_back = self.way == (side, index)
+        self.here, self.before = (self.before if went_back else {}), self.here
+        self.counts, self.way = None, (side, index)
