@@ -102,8 +102,8 @@ def passes(r):
     )
     return (
         f"Four counts of 2,000 patterns x 25,000 rows: {first:.2f} ms, {rival / first:.1f} times as fast as NumPy "
-        f"({sorted_rival / first:.1f} times when NumPy's rows are sorted by class too); growth over two "
-        f"decades, exponents: {slopes}."
+        f"({sorted_rival / first:.1f} times when NumPy's rows are sorted by class too); fitted "
+        f"exponents of growth: {slopes}."
     )
 
 
