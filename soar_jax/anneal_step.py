@@ -262,8 +262,8 @@ def step(
     num_rules = new.current.pair.sizes.sum(axis=-1, dtype=jnp.int32)
     packed, place = jnp.zeros_like(move), 0
     small = (move, is_accepted, is_looked_up, num_rules[:, 0], num_rules[:, 1])
-    for value_of, bits in zip(small, _INFO_BITS.values(), strict=True):
-        packed, place = packed | (value_of.astype(jnp.int32) << place), place + bits
+    for field, bits in zip(small, _INFO_BITS.values(), strict=True):
+        packed, place = packed | (field.astype(jnp.int32) << place), place + bits
     return new, AnnealInfo(value, packed)
 
 
