@@ -90,7 +90,7 @@ def test_generic_discrete_sampler_of_numpyro_agrees_with_enumeration_and_with_th
     """DiscreteHMCGibbs on `soar_model`, 8 chains of 1,000; five standard errors between chains."""
     problem, moves, _, values, subsets, arguments = tiny
     generic = MCMC(
-        DiscreteHMCGibbs(HMC(soar_model, num_steps=4), modified=True),
+        DiscreteHMCGibbs(HMC(soar_model, num_steps=4, trajectory_length=None), modified=True),
         num_warmup=200,
         num_samples=1000,
         num_chains=8,
