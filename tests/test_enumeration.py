@@ -26,7 +26,7 @@ PLANS = {
     # an exchange keeps the number of rules, so alone it cannot reach every pair
     "exchange": mcmc.Plan(4, 20, 0, 0),
     "heal": mcmc.Plan(0, 0, 4, 0),
-    "informed": mcmc.Plan(0, 0, 0, 1),
+    "informed": mcmc.Plan(0, 0, 0, 6),
     "default": mcmc.Plan(20, 4, 4, 0),
 }
 NUM_GROUPS = 32
