@@ -22,7 +22,7 @@ PROBLEMS = [
     (114, (6, 6)),
 ]
 PLANS = {
-    "flip": mcmc.Plan(20, 0, 0, 0),
+    "flip": mcmc.Plan(160, 0, 0, 0),
     # an exchange keeps the number of rules, so alone it cannot reach every pair
     "exchange": mcmc.Plan(4, 20, 0, 0),
     "heal": mcmc.Plan(0, 0, 4, 0),
@@ -62,10 +62,9 @@ def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1):
         truth = exact.sum(axis=1 - side) @ subsets[side]
         by_chain = draws.included[:, :, side, :n].mean(axis=0)
         error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_GROUPS)
-        # five Monte Carlo errors of 32 groups: a correct sampler fails about once in 20,000 figures; rules that are
-        # nearly always in or out have no error to speak of: a mode of that mass may be missed by all groups
-        slack = np.where(np.minimum(truth, 1 - truth) < 0.005, 0.005, 2e-4)
-        assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + slack).all()
+        # five Monte Carlo errors of 32 groups: a correct sampler fails about once in 20,000 figures; rules that
+        # hardly ever change have no error to speak of
+        assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + 2e-4).all()
     return draws, values
 
 
