@@ -48,7 +48,7 @@ _descend = jax.jit(descend_block)
 def group_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[range]:
     """Share the restarts out in groups of like size, as many as keep the threads busy and their planes in the cache.
 
-    A group has at least two chains, if need be one that idles: XLA compiles one chain to code ten times slower.
+    A group has at least two chains, if need be one that idles: XLA compiles a single one to far slower code.
     """
     largest = np.clip(GROUP_BYTES // (2 * NUM_PLANES * 8 * num_words), 2, MAX_GROUP)
     num_groups = num_threads * -(-num_restarts // int(num_threads * largest))
