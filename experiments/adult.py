@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from experiments.compare import ambiguous_examples, comparison_lines, dict_lines, means, over_splits, rule_lines
 from experiments.study import Study, table
 from soar_jax import BOAClassifier, Opinion, SOARClassifier, datasets, taxonomy_cross
-from soar_jax.diagnosis import UntrustedPosteriorWarning
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
 PAPER = {"SOAR": (0.034, 0.432), "SOAR forced": (0.174, 0.044), "BOA": (0.297, 0.0), "random forest": (0.159, 0.0)}
 CAUTIOUS = dict(consensus=Opinion(0.96, share=1.0), ambiguous=Opinion(0.5, share=2.0))

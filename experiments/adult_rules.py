@@ -10,9 +10,9 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
 from soar_jax import SOARClassifier, datasets
-from soar_jax.joint import host_log_joint
-from soar_jax.problem import sizes_by_length
-from soar_jax.taxonomy import states_of, taxonomy_counts
+from soar_jax.score.joint import host_log_joint
+from soar_jax.score.problem import sizes_by_length
+from soar_jax.states import states_of, taxonomy_counts
 
 RULES = {
     "positive": [("marital_status", "Married-civ-spouse"), ("education_num", 15), ("education", "Prof-school")],

@@ -16,9 +16,9 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
 from soar_jax import Opinion, SOARClassifier, datasets
-from soar_jax.diagnosis import UntrustedPosteriorWarning
-from soar_jax.metrics import brier_score, calibration_error
-from soar_jax.plots import plot_calibration, plot_risk_coverage
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
+from soar_jax.posterior.metrics import brier_score, calibration_error
+from soar_jax.posterior.plots import plot_calibration, plot_risk_coverage
 
 # label: table, settings of the fit, settings of the draws
 SETTINGS = {

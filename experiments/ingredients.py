@@ -15,10 +15,11 @@ import numpy as np
 
 from experiments.posterior_convergence import NAMED, fit
 from experiments.study import Study, table
-from soar_jax import SOARClassifier, mcmc
-from soar_jax.diagnosis import figures_of
-from soar_jax.posterior import Posterior
-from soar_jax.sampling import fitted_pair, problem_of
+from soar_jax import SOARClassifier
+from soar_jax.sampling import run as mcmc
+from soar_jax.posterior.diagnosis import figures_of
+from soar_jax.posterior.posterior import Posterior
+from soar_jax.estimators.sampling import fitted_pair, problem_of
 
 INGREDIENTS = {
     "flips only, no ladder": (mcmc.Plan(600, 0, 0, 0), 1),

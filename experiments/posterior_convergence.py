@@ -11,8 +11,8 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
 from soar_jax import SOARClassifier, datasets
-from soar_jax.diagnosis import UntrustedPosteriorWarning
-from soar_jax.posterior import Posterior
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
+from soar_jax.posterior.posterior import Posterior
 
 TITLE = "Convergence of the posterior"
 NAMED = (

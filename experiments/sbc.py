@@ -16,15 +16,15 @@ import numpy as np
 from scipy.stats import chisquare
 
 from experiments.study import Study, table
-from soar_jax import mcmc
-from soar_jax.coverage import LOW_HALF, NEGATIVE_SHIFT, lay_out
-from soar_jax.items import Literal
-from soar_jax.pools import Pool
-from soar_jax.priors import STATES, Hyperparameters
-from soar_jax.problem import make_problem, pool_sizes
-from soar_jax.relatives import find_kinship
-from soar_jax.table import GroupedRows
-from soar_jax.taxonomy import states_of
+from soar_jax.sampling import run as mcmc
+from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT, lay_out
+from soar_jax.data.items import Literal
+from soar_jax.candidates.pools import Pool
+from soar_jax.score.priors import STATES, Hyperparameters
+from soar_jax.score.problem import make_problem, pool_sizes
+from soar_jax.sampling.relatives import find_kinship
+from soar_jax.data.table import GroupedRows
+from soar_jax.states import states_of
 
 NUM_ROWS, NUM_PATTERNS = 120, (6, 5)
 NUM_BINS = 10

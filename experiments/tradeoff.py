@@ -18,7 +18,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from experiments.compare import forest, soar_figures
 from experiments.study import Study, table
 from soar_jax import Opinion, SOARClassifier, datasets
-from soar_jax.metrics import risk_coverage
+from soar_jax.posterior.metrics import risk_coverage
 
 OPINIONS = [
     (0.80, 0.02),

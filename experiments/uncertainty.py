@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
 from soar_jax import Opinion, RulePrior, SOARClassifier, datasets
-from soar_jax.diagnosis import UntrustedPosteriorWarning
-from soar_jax.plots import plot_inclusion, plot_state_map
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
+from soar_jax.posterior.plots import plot_inclusion, plot_state_map
 
 FIT = dict(max_patterns=150, min_support=0.02)
 PRIORS = {

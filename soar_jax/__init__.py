@@ -11,61 +11,80 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# Where each public name lives. A module of the same name stands for the module itself.
 _WHERE = {
-    "SOARClassifier": "estimators",
-    "SOARKernel": "numpyro_kernel",
-    "soar_model": "model",
-    "BOAClassifier": "estimators",
-    "ExpectedRules": "priors",
+    "BOAClassifier": "estimators.boa",
+    "Diagnosis": "posterior.diagnosis",
+    "ExpectedRules": "score.priors",
     "InputError": "_base",
-    "Literal": "items",
-    "Opinion": "priors",
+    "Literal": "data.literals",
+    "Opinion": "score.priors",
+    "Posterior": "posterior.posterior",
     "Rule": "rules",
-    "RulePrior": "priors",
+    "RulePrior": "score.priors",
     "RuleSet": "rules",
-    "taxonomy_cross": "taxonomy",
+    "SOARClassifier": "estimators.soar",
+    "SOARKernel": "sampling.numpyro_kernel",
+    "UntrustedPosteriorWarning": "posterior.diagnosis",
+    "datasets": "datasets",
+    "metrics": "posterior.metrics",
+    "plots": "posterior.plots",
+    "row_mesh": "score.devices",
+    "soar_model": "score.numpyro_model",
+    "taxonomy_cross": "states",
+    "use_mesh": "score.devices",
 }
 __all__ = [
     "BOAClassifier",
+    "Diagnosis",
     "ExpectedRules",
     "InputError",
     "Literal",
     "Opinion",
+    "Posterior",
     "Rule",
     "RulePrior",
     "RuleSet",
     "SOARClassifier",
     "SOARKernel",
+    "UntrustedPosteriorWarning",
     "datasets",
+    "metrics",
+    "plots",
+    "row_mesh",
     "soar_model",
     "taxonomy_cross",
+    "use_mesh",
 ]
 
 if TYPE_CHECKING:
-    from . import datasets as datasets
-    from ._base import InputError as InputError
-    from .estimators import BOAClassifier as BOAClassifier
-    from .estimators import SOARClassifier as SOARClassifier
-    from .items import Literal as Literal
-    from .model import soar_model as soar_model
-    from .numpyro_kernel import SOARKernel as SOARKernel
-    from .priors import ExpectedRules as ExpectedRules
-    from .priors import Opinion as Opinion
-    from .priors import RulePrior as RulePrior
-    from .rules import Rule as Rule
-    from .rules import RuleSet as RuleSet
-    from .taxonomy import taxonomy_cross as taxonomy_cross
+    from soar_jax import datasets as datasets
+    from soar_jax._base import InputError as InputError
+    from soar_jax.data.literals import Literal as Literal
+    from soar_jax.estimators.boa import BOAClassifier as BOAClassifier
+    from soar_jax.estimators.soar import SOARClassifier as SOARClassifier
+    from soar_jax.posterior import metrics as metrics
+    from soar_jax.posterior import plots as plots
+    from soar_jax.posterior.diagnosis import Diagnosis as Diagnosis
+    from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning as UntrustedPosteriorWarning
+    from soar_jax.posterior.posterior import Posterior as Posterior
+    from soar_jax.rules import Rule as Rule
+    from soar_jax.rules import RuleSet as RuleSet
+    from soar_jax.sampling.numpyro_kernel import SOARKernel as SOARKernel
+    from soar_jax.score.devices import row_mesh as row_mesh
+    from soar_jax.score.devices import use_mesh as use_mesh
+    from soar_jax.score.numpyro_model import soar_model as soar_model
+    from soar_jax.score.priors import ExpectedRules as ExpectedRules
+    from soar_jax.score.priors import Opinion as Opinion
+    from soar_jax.score.priors import RulePrior as RulePrior
+    from soar_jax.states import taxonomy_cross as taxonomy_cross
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(import_module(f".{_WHERE[name]}", __name__), name)
-    try:
-        return import_module(f".{name}", __name__)
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f".{_WHERE[name]}", __name__)
+    return module if module.__name__.endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

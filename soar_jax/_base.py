@@ -73,3 +73,8 @@ def check_whole(name: str, value: Any, minimum: int) -> None:
     """Raise unless ``value`` is an integer of at least ``minimum``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < minimum:
         raise InputError(f"{name} must be a whole number of at least {minimum}, got {value!r}.")
+
+
+def number_of(text: str) -> float | int:
+    """Read a whole number as int, any other as float."""
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._base import BoolArray
-from .items import ABOVE, AT_MOST, OPERATORS, Literal, format_value
+from soar_jax._base import BoolArray
+from soar_jax.data.columns import TableValues, values_of
+from soar_jax.data.literals import OPERATORS, Literal, format_value
 
 
 @dataclass(frozen=True)
@@ -53,19 +54,20 @@ class Rule:
         parts = []
         for column in self.columns:
             mine = [c for c in self.conditions if c.column == column]
-            low = next((c for c in mine if c.op == ABOVE), None)
-            high = next((c for c in mine if c.op == AT_MOST), None)
+            low = next((c for c in mine if c.kind.is_lower_bound), None)
+            high = next((c for c in mine if c.kind.is_upper_bound), None)
             if low is not None and high is not None:
                 parts.append(f"{format_value(low.value)} < {column} <= {format_value(high.value)}")
                 mine = [c for c in mine if c is not low and c is not high]
             parts += [str(c) for c in mine]
         return " and ".join(parts)
 
-    def fires(self, frame: pd.DataFrame) -> BoolArray:
+    def fires(self, table: pd.DataFrame | TableValues) -> BoolArray:
         """Say for each row whether every literal holds."""
-        fired = np.ones(len(frame), dtype=bool)
+        values = values_of(table)
+        fired = np.ones(len(values), dtype=bool)
         for condition in self.conditions:
-            fired &= condition.holds(frame[condition.column])
+            fired &= condition.holds(values[condition.column])
         return fired
 
 
@@ -100,18 +102,20 @@ class RuleSet(Sequence[Rule]):
         """Columns the rules read, each once."""
         return tuple(dict.fromkeys(column for rule in self.rules for column in rule.columns))
 
-    def fires(self, frame: pd.DataFrame) -> BoolArray:
+    def fires(self, table: pd.DataFrame | TableValues) -> BoolArray:
         """Say for each row whether any rule fires."""
-        fired = np.zeros(len(frame), dtype=bool)
+        values = values_of(table)
+        fired = np.zeros(len(values), dtype=bool)
         for rule in self.rules:
-            fired |= rule.fires(frame)
+            fired |= rule.fires(values)
         return fired
 
-    def longest_firing(self, frame: pd.DataFrame) -> np.ndarray:
+    def longest_firing(self, table: pd.DataFrame | TableValues) -> np.ndarray:
         """Length of the longest rule that fires on each row; 0 where none does."""
-        longest = np.zeros(len(frame), dtype=np.int64)
+        values = values_of(table)
+        longest = np.zeros(len(values), dtype=np.int64)
         for rule in self.rules:
-            longest = np.maximum(longest, np.where(rule.fires(frame), len(rule), 0))
+            longest = np.maximum(longest, np.where(rule.fires(values), len(rule), 0))
         return longest
 
     def __str__(self) -> str:

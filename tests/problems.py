@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from soar_jax.coverage import NEGATIVE_SHIFT, lay_out
-from soar_jax.items import Literal
-from soar_jax.kernels import make_moves
-from soar_jax.pools import Pool
-from soar_jax.priors import Hyperparameters
-from soar_jax.problem import make_problem, pool_sizes
-from soar_jax.relatives import find_kinship
-from soar_jax.table import GroupedRows
+from soar_jax.candidates.coverage import NEGATIVE_SHIFT, lay_out
+from soar_jax.data.items import Literal
+from soar_jax.sampling.kernels import make_moves
+from soar_jax.candidates.pools import Pool
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import make_problem, pool_sizes
+from soar_jax.sampling.relatives import find_kinship
+from soar_jax.data.table import GroupedRows
 
 
 def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False):

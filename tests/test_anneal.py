@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax import anneal, anneal_step, descent
+from soar_jax.search import anneal
+from soar_jax.search import anneal_step
+from soar_jax.search import descent
 from soar_jax._base import in_float64
-from soar_jax.joint import host_log_joint
-from soar_jax.pair import pair_from
-from soar_jax.problem import MAX_RULES
+from soar_jax.score.joint import host_log_joint
+from soar_jax.score.pair import pair_from
+from soar_jax.score.problem import MAX_RULES
 
 from .problems import enumerate_log_joints, random_problem
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax.cli import main
+from soar_jax.cli.main import main
 
 QUICK = ["--iterations", "100", "--restarts", "2", "--max-patterns", "60"]
 
@@ -89,7 +89,7 @@ def test_mistakes_give_one_line_and_exit_code_2(args, message, table, tmp_path, 
 
 def test_help_is_quick_and_loads_nothing_heavy():
     code = (
-        "import sys\nfrom soar_jax.cli import main\n"
+        "import sys\nfrom soar_jax.cli.main import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
         "assert not {'jax', 'pandas', 'sklearn', 'arviz'} & set(sys.modules)"
     )

@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax import anneal, flips, kernels
+from soar_jax.search import anneal
+from soar_jax.score import flips
+from soar_jax.sampling import kernels
 from soar_jax._base import in_float64
-from soar_jax.pair import pair_from
+from soar_jax.score.pair import pair_from
 
 from .problems import random_problem, tiny_problem
 
@@ -61,7 +63,7 @@ def test_an_annealing_step_stays_small(tiny):
     is_real = jnp.ones(4, bool)
     state = anneal.start(problem, 4)
     draws = jnp.zeros((anneal.BLOCK, 4, 4))
-    arguments = (problem, flips.make_patterns(problem), is_real, state, draws, jnp.int32(0), schedule)
+    arguments = (problem, flips.number_pool(problem), is_real, state, draws, jnp.int32(0), schedule)
     loops = operations_by_loop(anneal._run_block.lower(*arguments).compile())
     # steps, chains that want a pass, stretches of words, words: 50, 18, 6 and 3 operations with jax 0.10.2
     assert len(loops) == 4 and loops[2] <= 22 and loops[-1] <= 58 and loops[0] <= 5

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soar_jax import InputError
-from soar_jax.coverage import lay_out
-from soar_jax.table import GroupedRows
+from soar_jax.candidates.coverage import lay_out
+from soar_jax.data.table import GroupedRows
 
 
 def rows_of(positives, negatives):

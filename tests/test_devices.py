@@ -12,7 +12,7 @@ FIT = """
 import json, sys
 import numpy as np
 from soar_jax import SOARClassifier
-from soar_jax.devices import row_mesh, use_mesh
+from soar_jax.score.devices import row_mesh, use_mesh
 from tests.conftest import random_table
 
 def fit():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from soar_jax import mcmc
+from soar_jax.sampling import run as mcmc
 
 from .problems import enumerate_log_joints, kinship_of, random_problem
 

@@ -12,7 +12,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from soar_jax import BOAClassifier, InputError, Opinion, SOARClassifier, anneal, datasets, taxonomy_cross
+from soar_jax import BOAClassifier, InputError, Opinion, SOARClassifier, datasets, taxonomy_cross
+from soar_jax.search import anneal
 
 QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60)
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from soar_jax._base import in_float64
-from soar_jax.coverage import LOW_HALF, NEGATIVE_SHIFT
-from soar_jax.joint import host_log_joint, log_beta, log_likelihood, log_prior, prior_table
-from soar_jax.priors import Hyperparameters
-from soar_jax.problem import MAX_TABLE_ROWS, _log_gamma
+from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
+from soar_jax.score.joint import host_log_joint, log_beta, log_likelihood, log_prior, prior_table
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import MAX_TABLE_ROWS, _log_gamma
 
 from .problems import pack_counts, random_problem
 

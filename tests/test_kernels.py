@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax import flips, kernels
+from soar_jax.score import flips
+from soar_jax.sampling import kernels
 from soar_jax._base import in_float64
-from soar_jax.pair import pair_from
+from soar_jax.score.pair import pair_from
 
 from .problems import enumerate_log_joints, kinship_of, random_problem, tiny_problem
 
@@ -213,7 +214,7 @@ def test_masked_flips_equal_the_pairs_built_on_the_host():
     state = flips.init(problem, pair_from(problem, included))
     step = jax.jit(
         lambda state, number, taken: flips.apply_flip(
-            problem, moves.patterns, state, flips.score_flip(problem, moves.patterns, state, number), taken
+            problem, moves.patterns, state, flips.evaluate_flip(problem, moves.patterns, state, number), taken
         )
     )
     for _ in range(60):

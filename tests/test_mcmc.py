@@ -7,9 +7,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from soar_jax import InputError, mcmc
-from soar_jax.saved_run import SavedRun, fingerprint
-from soar_jax.temper import adapt_ladder, initial_ladder
+from soar_jax import InputError
+from soar_jax.sampling import run as mcmc
+from soar_jax.sampling.saved_run import SavedRun, fingerprint
+from soar_jax.sampling.temper import adapt_ladder, initial_ladder
 
 from .problems import kinship_of, random_problem
 
@@ -157,7 +158,7 @@ import os, signal, sys
 import numpy as np
 from soar_jax import SOARClassifier
 from tests.conftest import random_table
-from soar_jax.progress import ProgressBar
+from soar_jax._progress import ProgressBar
 X, y = random_table(0, num_rows=200)
 model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
 if sys.argv[2] == "kill":

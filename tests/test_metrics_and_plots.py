@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soar_jax import InputError, SOARClassifier, plots
-from soar_jax.metrics import brier_score, calibration_error, risk_coverage
+from soar_jax.posterior.metrics import brier_score, calibration_error, risk_coverage
 
 from .conftest import random_table
 

@@ -7,7 +7,8 @@ from numpyro.infer.util import log_density
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
-from soar_jax import SOARKernel, soar_model, temper
+from soar_jax import SOARKernel, soar_model
+from soar_jax.sampling import temper
 from soar_jax._base import in_float64
 
 from .problems import enumerate_log_joints, tiny_problem

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from soar_jax import BOAClassifier, InputError, Literal, Opinion, RulePrior, SOARClassifier, taxonomy_cross
-from soar_jax.cli import _read_table, main
+from soar_jax.cli.main import _read_table, main
 
 QUICK = dict(n_iter=50, n_restarts=1, max_patterns=60)
 RNG = np.random.default_rng(0)

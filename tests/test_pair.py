@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from soar_jax._base import in_float64
-from soar_jax.flips import flip, make_patterns
-from soar_jax.joint import log_joint
-from soar_jax.pair import empty_pair, pair_from, score_flips
-from soar_jax.problem import MAX_RULES
+from soar_jax.score.flips import flip, number_pool
+from soar_jax.score.joint import log_joint
+from soar_jax.score.pair import empty_pair, pair_from, flip_log_joints
+from soar_jax.score.problem import MAX_RULES
 
 from .problems import enumerate_log_joints, random_problem
 
-flip_numbered, score_jit, joint_jit = jax.jit(flip), jax.jit(score_flips), jax.jit(log_joint)
+flip_numbered, score_jit, joint_jit = jax.jit(flip), jax.jit(flip_log_joints), jax.jit(log_joint)
 
 
 def flip_jit(problem, pair, side, index):
     number = int(side) * problem.bits.shape[2] + int(index)
-    return flip_numbered(problem, make_patterns(problem), pair, jnp.int32(number))
+    return flip_numbered(problem, number_pool(problem), pair, jnp.int32(number))
 
 
 def value_of(z, covers, weights, pools, hyper):

@@ -4,12 +4,13 @@ import warnings
 import numpy as np
 import pytest
 
-from soar_jax import InputError, patterns
-from soar_jax.candidates import CandidateOptions, _keep_telling, resolve_threshold
-from soar_jax.coverage import lay_out
-from soar_jax.items import build_items
-from soar_jax.patterns import Threshold, mine_fpgrowth, mine_packed
-from soar_jax.table import describe_column, group_rows
+from soar_jax import InputError
+from soar_jax.candidates import patterns
+from soar_jax.candidates.build import CandidateOptions, _keep_telling, resolve_threshold
+from soar_jax.candidates.coverage import lay_out
+from soar_jax.data.items import build_items
+from soar_jax.candidates.patterns import Threshold, mine_fpgrowth, mine_packed
+from soar_jax.data.table import describe_column, group_rows
 
 OPTIONS = dict(
     max_length=3, min_support=0.05, min_class_support=None, max_patterns=100, screen="entropy", pools="directed",

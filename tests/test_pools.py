@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import entropy
 
 from soar_jax import SOARClassifier
-from soar_jax.pools import impurity
+from soar_jax.candidates.pools import impurity
 
 
 @pytest.mark.parametrize("screen", ["entropy", "gini"])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soar_jax import BOAClassifier, InputError, SOARClassifier
-from soar_jax.diagnosis import UntrustedPosteriorWarning
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
 from .conftest import coverage, random_table
 
@@ -179,7 +179,7 @@ def test_a_refit_does_not_relabel_earlier_draws():
 def test_predictive_check_takes_infinities_and_dates_and_refuses_unknown_labels(sampled):
     import pandas as pd
 
-    from soar_jax.predictive import check_groups
+    from soar_jax.posterior.predictive import check_groups
 
     X, _, _, post = sampled
     with pytest.raises(InputError, match="does not know"):

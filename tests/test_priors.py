@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soar_jax import ExpectedRules, InputError, Opinion, RulePrior
-from soar_jax.priors import resolve
+from soar_jax.score.priors import resolve
 
 SIZES = np.array([[10, 100, 800], [12, 90, 700]])
 

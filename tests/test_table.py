@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soar_jax import InputError
-from soar_jax.cuts import cut_points, shortest_number
-from soar_jax.items import build_items
-from soar_jax.table import as_frame, cells_of, describe_column, group_rows, infer_kind
+from soar_jax.data.cuts import cut_points, shortest_number
+from soar_jax.data.items import build_items
+from soar_jax.data.table import as_frame, cells_of, describe_column, group_rows, infer_kind
 
 ALL = lambda p, n: np.ones(len(p), bool)
 

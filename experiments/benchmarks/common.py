@@ -8,12 +8,12 @@ import time
 import jax
 import numpy as np
 
-from soar_jax.coverage import lay_out
-from soar_jax.items import Literal
-from soar_jax.pools import Pool
-from soar_jax.priors import Hyperparameters
-from soar_jax.problem import make_problem, pool_sizes
-from soar_jax.table import GroupedRows
+from soar_jax.candidates.coverage import lay_out
+from soar_jax.data.items import Literal
+from soar_jax.candidates.pools import Pool
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import make_problem, pool_sizes
+from soar_jax.data.table import GroupedRows
 
 
 def random_problem(num_rows: int, num_patterns: int, seed: int = 0):

@@ -33,7 +33,7 @@ def cold(dataset: str) -> dict:
 
     from experiments.benchmarks.common import peak_megabytes
     from soar_jax import datasets
-    from soar_jax.estimators import SOARClassifier
+    from soar_jax.estimators.soar import SOARClassifier
 
     seconds["imports"] = time.perf_counter() - start
     imported = peak_megabytes()

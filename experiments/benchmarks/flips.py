@@ -20,11 +20,11 @@ import numpy as np
 
 from experiments.benchmarks.common import best_of, peak_megabytes, random_problem, seconds_of
 from experiments.study import RESULTS, Study, table
-from soar_jax import kernels
+from soar_jax.sampling import kernels
 from soar_jax._base import in_float64
-from soar_jax.flips import init
-from soar_jax.pair import pair_from
-from soar_jax.relatives import Kinship
+from soar_jax.score.flips import init
+from soar_jax.score.pair import pair_from
+from soar_jax.sampling.relatives import Kinship
 
 
 @in_float64

@@ -19,8 +19,8 @@ import numpy as np
 from experiments.benchmarks.common import best_of, exponent, random_problem, seconds_of
 from experiments.study import RESULTS, Study, table
 from soar_jax._base import in_float64
-from soar_jax.coverage import NEGATIVE_SHIFT
-from soar_jax.pair import count_all, pair_from, score_flips
+from soar_jax.candidates.coverage import NEGATIVE_SHIFT
+from soar_jax.score.pair import count_all, pair_from, flip_log_joints
 
 popcount = jax.lax.population_count
 
@@ -125,7 +125,7 @@ def growth(num_rows: int, num_patterns: int) -> dict:
     def scored(problem, mask):  # the planes differ each time, so that no pass can be moved out of the loop
         planes = pair.planes.at[:, 0].set(mask).at[1, 0].set(jnp.uint64(0))
         state = pair._replace(planes=planes)
-        return score_flips(problem, state, jnp.int32(1), jnp.array(False)).max()
+        return flip_log_joints(problem, state, jnp.int32(1), jnp.array(False)).max()
 
     with_scores, _ = loop_of(scored, problem, masks)
     return {

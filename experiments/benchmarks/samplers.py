@@ -21,9 +21,10 @@ from scipy.special import betaln
 from sklearn.model_selection import train_test_split
 
 from experiments.study import RESULTS, Study, table
-from soar_jax import SOARClassifier, datasets, mcmc
-from soar_jax.diagnosis import figures_of
-from soar_jax.sampling import fitted_pair, problem_of
+from soar_jax import SOARClassifier, datasets
+from soar_jax.sampling import run as mcmc
+from soar_jax.posterior.diagnosis import figures_of
+from soar_jax.estimators.sampling import fitted_pair, problem_of
 
 NUM_CHAINS = 4
 MANY_CHAINS = 64

@@ -24,12 +24,13 @@ import numpy as np
 from experiments.benchmarks.common import best_of, seconds_of
 from experiments.benchmarks.rivals import DenseRival, PackedRival, RememberingRival
 from experiments.study import RESULTS, Study, table
-from soar_jax import SOARClassifier, anneal, datasets
+from soar_jax import SOARClassifier, datasets
+from soar_jax.search import anneal
 from soar_jax._base import in_float64
-from soar_jax.anneal_step import unpack
-from soar_jax.descent import Clock
-from soar_jax.pair import count_all
-from soar_jax.problem import make_problem
+from soar_jax.search.anneal_step import unpack
+from soar_jax.search.descent import Clock
+from soar_jax.score.pair import count_all
+from soar_jax.score.problem import make_problem
 
 TABLES = {"adult": 25_000, "car": 1_200}
 RESTARTS = (1, 4, 32, 100, 1024)

@@ -1,0 +1,1 @@
+"""From literals to the patterns that a rule set may hold."""

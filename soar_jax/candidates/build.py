@@ -1,0 +1,233 @@
+"""From a table to the two candidate pools: columns, literals, patterns, screening in one call."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, InputError, IntArray, check_choice, check_whole
+from soar_jax.candidates.coverage import BitLayout, lay_out
+from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
+from soar_jax.candidates.pools import POOLS, SCREENS, Pool, build_pool, empty_pool
+from soar_jax.data.columns import Column, TableValues
+from soar_jax.data.items import Items, build_items
+from soar_jax.data.table import describe_column, group_rows
+
+MINERS = ("packed", "fpgrowth")
+CUTS = ("supervised", "quantile")
+DEFAULT_LENGTH = 3
+_SMALLEST_CLASS_COUNT = 5
+
+
+@dataclass(frozen=True)
+class CandidateOptions:
+    """How candidates are made; the fields are the estimators' parameters of the same names."""
+
+    max_length: int | None
+    min_support: float | int
+    min_class_support: float | int | None
+    max_patterns: int
+    screen: str
+    pools: str
+    miner: str
+    max_bins: int
+    cuts: str
+    negations: bool
+    missing_literals: bool
+
+    def validate(self) -> None:
+        """Check every value once."""
+        if self.max_length is not None:
+            check_whole("max_length", self.max_length, 1)
+        check_whole("max_patterns", self.max_patterns, 1)
+        check_whole("max_bins", self.max_bins, 2)
+        for name, value in (("min_support", self.min_support), ("min_class_support", self.min_class_support)):
+            if name == "min_class_support" and value is None:
+                continue
+            _check_support(name, value)
+        for name, choices in (("screen", SCREENS), ("pools", POOLS), ("miner", MINERS), ("cuts", CUTS)):
+            check_choice(name, getattr(self, name), choices)
+
+
+def _check_support(name: str, value: Any) -> None:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not value > 0 or (isinstance(value, float | np.floating) and value > 1):
+        raise InputError(
+            f"{name} must be a fraction in (0, 1] or a whole number of rows, got {value!r}; "
+            "give 0.05 for five per cent, 5 for five rows."
+        )
+
+
+def _smallest_count(value: float | int, num_rows: int) -> int:
+    # 0.05 * 1200 is a hair above 60 in floating point; a row must not be lost to that
+    return math.ceil(value * num_rows - 1e-9) if isinstance(value, float | np.floating) else int(value)
+
+
+def resolve_threshold(options: CandidateOptions, num_positives: int, num_negatives: int) -> Threshold:
+    """Turn fractions into row counts.
+
+    A fraction within a class is kept at five rows or more, so that a class of 20 rows does not make
+    every accident a candidate.
+    """
+    total = max(1, _smallest_count(options.min_support, num_positives + num_negatives))
+    by_class = options.min_support if options.min_class_support is None else options.min_class_support
+    floor = min(_SMALLEST_CLASS_COUNT, total) if isinstance(by_class, float | np.floating) else 1
+    return Threshold(
+        total,
+        max(floor, _smallest_count(by_class, num_positives)),
+        max(floor, _smallest_count(by_class, num_negatives)),
+    )
+
+
+@dataclass
+class Candidates:
+    """Everything a search needs to know of the training table.
+
+    Attributes
+    ----------
+    columns : list of Column
+    layout : BitLayout
+        Where each distinct row's bits lie.
+    pools : (Pool, Pool)
+        Candidates of the positive and the negative rule set.
+    num_frequent : int
+        Frequent patterns before screening.
+    seconds : dict
+        Time spent in each stage.
+    """
+
+    columns: list[Column]
+    layout: BitLayout
+    pools: tuple[Pool, Pool]
+    num_frequent: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - start
+
+
+def _check_content(frame: pd.DataFrame) -> None:
+    if frame.isna().all(axis=None):
+        raise InputError("Every value of the table is missing; there is nothing to learn from.")
+
+
+def build_candidates(
+    frame: pd.DataFrame, y: BoolArray, weights: IntArray, options: CandidateOptions, *, single: bool
+) -> Candidates:
+    """Run every stage from raw columns to screened pools.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Training table with text column names.
+    y : (num_rows,) bool
+        True for the positive class.
+    weights : (num_rows,) int64
+    single : bool
+        Leave the negative pool empty (one-class method).
+    """
+    options.validate()
+    _check_content(frame)
+    seconds: dict[str, float] = {}
+    num_positives, num_negatives = int(weights[y].sum()), int(weights[~y].sum())
+    threshold = resolve_threshold(options, num_positives, num_negatives)
+    with _timed(seconds, "items"):
+        table = TableValues(frame)
+        columns = [
+            describe_column(table[name], y, weights, threshold.reached, options.max_bins, options.cuts)
+            for name in frame.columns
+        ]
+        items = build_items(columns, negations=options.negations, missing=options.missing_literals)
+        rows = group_rows(table, columns, y, weights)
+        layout = lay_out(rows)
+        masks = items.masks(rows)
+        items, masks, item_bits = _drop_uninformative(
+            items, masks, layout, threshold, has_other=any(column.has_other for column in columns)
+        )
+    with _timed(seconds, "mining"):
+        max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
+        if options.miner == "packed":
+            patterns = mine_packed(
+                item_bits,
+                items.compatible(),
+                layout,
+                threshold,
+                max_length,
+                stop_early=options.max_length is None,
+            )
+        else:
+            patterns = mine_fpgrowth(
+                masks,
+                rows.positives,
+                rows.negatives,
+                item_bits,
+                items.compatible(),
+                layout,
+                threshold,
+                max_length,
+            )
+    with _timed(seconds, "screening"):
+        pools = _screen(patterns, items, item_bits, layout, options, single=single)
+    return Candidates(columns, layout, pools, len(patterns.items), seconds)
+
+
+def _drop_uninformative(
+    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold, *, has_other: bool = False
+) -> tuple[Items, BoolArray, np.ndarray]:
+    """Drop literals that are true of every row or of too few."""
+    bits = layout.pack(masks)
+    positives, negatives = layout.counts(bits)
+    telling = positives + negatives < layout.num_rows
+    if not telling.any() and not has_other:
+        raise InputError("No column tells rows apart: every column is constant or missing.")
+    frequent = threshold.reached(positives, negatives)
+    if not (telling & frequent).any():
+        raise InputError(
+            f"No literal is true of {threshold.total} rows ({threshold.positives} positive or "
+            f"{threshold.negatives} negative ones); lower min_support or min_class_support."
+        )
+    keep = telling & frequent
+    return items.select(keep), masks[keep], bits[keep]
+
+
+def _screen(
+    patterns: MinedPatterns,
+    items: Items,
+    item_bits: np.ndarray,
+    layout: BitLayout,
+    options: CandidateOptions,
+    *,
+    single: bool,
+) -> tuple[Pool, Pool]:
+    def pool(side: int) -> Pool:
+        return build_pool(
+            patterns,
+            items,
+            item_bits,
+            layout,
+            side=side,
+            screen=options.screen,
+            pools=options.pools,
+            max_patterns=int(options.max_patterns),
+        )
+
+    pools = pool(0), (empty_pool(layout.num_words) if single else pool(1))
+    for name, found in zip(("positive", "negative"), pools, strict=True):
+        if not len(found) and not (single and name == "negative"):
+            warnings.warn(
+                f"No pattern speaks for the {name} class more than the base rate does; its rule set stays empty.",
+                stacklevel=2,
+            )
+    return pools

@@ -1,0 +1,165 @@
+"""Screening: the candidate pool of each rule set, best patterns first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import xlogy
+
+from soar_jax._base import FloatArray, IntArray, WordArray
+from soar_jax.candidates.coverage import BitLayout
+from soar_jax.candidates.patterns import MinedPatterns
+from soar_jax.data.items import Items
+from soar_jax.data.literals import Literal
+
+SCREENS = ("entropy", "gini")
+POOLS = ("directed", "shared")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates of one rule set, in screening order.
+
+    Attributes
+    ----------
+    patterns : tuple of tuple of Literal
+        Each candidate's literals.
+    aliases : tuple of tuple of tuple of Literal
+        Other patterns that cover exactly the same training rows, longer or later in order.
+    positives, negatives : (num_patterns,) int64
+    impurity : (num_patterns,) float64
+    bits : (num_patterns, num_words) uint64
+        Packed coverage of the training rows.
+    """
+
+    patterns: tuple[tuple[Literal, ...], ...]
+    aliases: tuple[tuple[tuple[Literal, ...], ...], ...]
+    positives: IntArray
+    negatives: IntArray
+    impurity: FloatArray
+    bits: WordArray
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.patterns)
+
+    @property
+    def length(self) -> IntArray:
+        """Number of literals of each candidate."""
+        return np.array([len(p) for p in self.patterns], dtype=np.int64)
+
+
+def empty_pool(num_words: int) -> Pool:
+    """Make a pool without candidates: the negative side of the one-class method."""
+    none = np.zeros(0, np.int64)
+    return Pool((), (), none, none, np.zeros(0), np.zeros((0, num_words), np.uint64))
+
+
+def impurity(
+    positives: IntArray, negatives: IntArray, num_positives: int, num_negatives: int, screen: str
+) -> FloatArray:
+    """Impurity of the label given whether the pattern holds, averaged over the rows.
+
+    Conditional entropy in nats (0 log 0 = 0) or Gini index; smaller is better.
+    """
+    total = num_positives + num_negatives
+    result = np.zeros(len(positives))
+    for p, n in ((positives, negatives), (num_positives - positives, num_negatives - negatives)):
+        rows = p + n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(rows > 0, p / np.maximum(rows, 1), 0.0)
+        if screen == "entropy":
+            within = -xlogy(share, share) - xlogy(1 - share, 1 - share)
+        else:
+            within = 2 * share * (1 - share)
+        result += rows / total * within
+    return result
+
+
+def _merge_equal(
+    patterns: MinedPatterns, order: IntArray, item_bits: WordArray, max_patterns: int
+) -> tuple[list[int], list[list[int]], list[WordArray]]:
+    """Walk the patterns in order, keeping one of each coverage.
+
+    Equal coverage means equal counts, and equal counts stand together in ``order``, so that
+    comparing packed rows within such a run finds every copy.
+    """
+    chosen: list[int] = []
+    aliases: list[list[int]] = []
+    bits: list[WordArray] = []
+    counts = np.stack([patterns.positives[order], patterns.negatives[order]])
+    edges = np.flatnonzero(np.any(np.diff(counts, axis=1) != 0, axis=0)) + 1
+    for start, stop in pairwise([0, *edges.tolist(), len(order)]):
+        if len(chosen) >= max_patterns:
+            break
+        run = order[start:stop]
+        seen: dict[bytes, int] = {}
+        for index, row in zip(run, patterns.pack(item_bits, run), strict=True):
+            key = row.tobytes()
+            if key in seen:
+                aliases[seen[key]].append(int(index))
+                continue
+            if len(chosen) >= max_patterns:
+                continue
+            seen[key] = len(chosen)
+            chosen.append(int(index))
+            aliases.append([])
+            bits.append(row)
+    return chosen, aliases, bits
+
+
+def build_pool(
+    patterns: MinedPatterns,
+    items: Items,
+    item_bits: WordArray,
+    layout: BitLayout,
+    *,
+    side: int,
+    screen: str,
+    pools: str,
+    max_patterns: int,
+) -> Pool:
+    """Rank the patterns by impurity and keep the best as candidates of one side.
+
+    Parameters
+    ----------
+    side : int
+        0 for the positive rule set, 1 for the negative.
+    pools : {"directed", "shared"}
+        Directed pools hold only patterns whose share of the side's class beats the base rate; a
+        shared pool takes any pattern, as the paper does.
+    """
+    impurities = impurity(patterns.positives, patterns.negatives, layout.num_positives, layout.num_negatives, screen)
+    covered = patterns.positives + patterns.negatives
+    eligible = covered < layout.num_rows
+    if pools == "directed":
+        # positives / covered > num_positives / num_rows in whole numbers
+        excess = patterns.positives * layout.num_rows - layout.num_positives * covered
+        eligible &= (excess > 0) if side == 0 else (excess < 0)
+    # rounding keeps patterns with equal counts together whatever the last bit of their impurity
+    keys = (
+        *patterns.items.T[::-1],
+        patterns.length,
+        patterns.negatives,
+        patterns.positives,
+        np.round(impurities, 12),
+    )
+    order = np.lexsort(keys)
+    order = order[eligible[order]]
+    if not len(order):
+        return empty_pool(layout.num_words)
+    chosen, aliases, bits = _merge_equal(patterns, order, item_bits, max_patterns)
+
+    def literals(index: int) -> tuple[Literal, ...]:
+        return tuple(items.literals[i] for i in patterns.items[index] if i >= 0)
+
+    return Pool(
+        tuple(literals(i) for i in chosen),
+        tuple(tuple(literals(i) for i in group) for group in aliases),
+        patterns.positives[chosen],
+        patterns.negatives[chosen],
+        impurities[chosen],
+        np.stack(bits),
+    )

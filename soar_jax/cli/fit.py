@@ -1,0 +1,97 @@
+"""``soar fit``: learn rule sets from a table and save them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from soar_jax._base import InputError
+from soar_jax.cli.options import add_training_options, check_out, make_model, training_table
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    fit = commands.add_parser("fit", help="learn rule sets from a table and save them as JSON")
+    add_training_options(fit)
+    fit.add_argument("--out", metavar="MODEL.json", default="model.json", help="where to save (default: %(default)s)")
+    fit.add_argument(
+        "--holdout",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="keep this share of the rows out of training and report on them",
+    )
+    fit.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit, save and report."""
+    if not 0 <= args.holdout < 1:
+        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+    out = check_out(args.out)
+    X, y = training_table(args)
+    model = make_model(args)
+    held_X, held_y = None, None
+    if args.holdout:
+        from sklearn.model_selection import train_test_split
+
+        try:
+            X, held_X, y, held_y = train_test_split(X, y, test_size=args.holdout, random_state=args.seed)
+        except ValueError as error:
+            raise InputError(f"The table cannot be split: {error}") from None
+    model.fit(X, y)
+    model.save(out)
+    summary = _summary(model, X, y, held_X, held_y)
+    if args.json:
+        print(json.dumps({**summary, "model_file": str(out)}, ensure_ascii=False))
+    else:
+        _print_summary(model, summary, out)
+    return 0
+
+
+def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, Any]:
+    import numpy as np
+
+    def report(table: Any, labels: Any) -> dict[str, Any]:
+        cases = {name: int(count) for name, count in model.taxonomy(table, labels).items()}
+        rows = len(labels)
+        ambiguous = sum(cases[name] for name in ("AAP", "AAN", "PAP", "PAN"))
+        return {
+            "rows": rows,
+            "taxonomy": cases,
+            "misclassified": (cases["CFP"] + cases["CFN"]) / rows,
+            "ambiguous": ambiguous / rows,
+            "error_of_predict": float(np.mean(model.predict(table) != np.asarray(labels))),
+        }
+
+    return {
+        "classes": [str(c) for c in model.classes_],
+        "positive_class": str(model._label(0)),
+        "positive_rules": [str(rule) for rule in model.positive_rules_],
+        "negative_rules": [str(rule) for rule in model.negative_rules_],
+        "score": model.score_,
+        "is_local_optimum": model.is_local_optimum_,
+        "training": report(X, y),
+        "holdout": None if held_X is None else report(held_X, held_y),
+    }
+
+
+def _print_summary(model: Any, summary: dict[str, Any], out: Path) -> None:
+    certificate = (
+        "no added, removed or exchanged rule improves it" if summary["is_local_optimum"] else "search cut short"
+    )
+    print(model.describe())
+    print(f"\nscore {summary['score']:.3f} ({certificate})")
+    for name, title in (("training", "training rows"), ("holdout", "rows held out")):
+        part = summary[name]
+        if part is None:
+            continue
+        print(f"\n{part['rows']:,} {title}: taxonomy")
+        print("  " + "  ".join(f"{case} {count}" for case, count in part["taxonomy"].items()))
+        print(
+            f"  misclassified {part['misclassified']:.4f}, ambiguous {part['ambiguous']:.4f}, "
+            f"error when every row gets a label {part['error_of_predict']:.4f}"
+        )
+    print(f"\nmodel saved to {out}")

@@ -1,0 +1,106 @@
+"""What the commands share: options of a fit, the table to learn from, the estimator, the file to write."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soar_jax._base import InputError, number_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATASETS = ("car", "adult", "synthetic")
+
+
+def add_training_options(command: argparse.ArgumentParser) -> None:
+    """Options of every command that fits."""
+    add = command.add_argument
+    add("table", nargs="?", metavar="TABLE", help="CSV or Parquet file")
+    add("--dataset", choices=DATASETS, help="use embedded data instead of a file")
+    add("--target", metavar="COLUMN", help="the column to predict")
+    add("--positive", metavar="LABEL", help="the label that counts as positive")
+    add("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
+    add("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
+    add(
+        "--na",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="text that means missing, beside nothing, NA and NaN (repeatable)",
+    )
+    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
+    add("--min-support", type=number_of, metavar="S", help="share (0.05) or number (50) of rows")
+    add("--max-patterns", type=int, metavar="N", help="candidates a side")
+    add("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
+    add("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
+    add("--restarts", type=int, metavar="N", help="annealing runs side by side")
+    add("--iterations", type=int, metavar="N", help="annealing steps of each run")
+    add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
+    add("--seed", type=int, default=0, help="same seed, same result (default: %(default)s)")
+    add("--quiet", action="store_true", help="no progress bar")
+    add("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
+    """Read the table to learn from, or the embedded data: predictors and labels."""
+    if (args.table is None) == (args.dataset is None):
+        raise InputError("Give either a TABLE or --dataset, not both and not neither.")
+    if args.dataset is not None:
+        from soar_jax import datasets
+        from soar_jax.data.table import require_columns
+
+        X, y = getattr(datasets, f"load_{args.dataset}")()
+        require_columns(X, args.drop, "--drop names")
+        return X.drop(columns=args.drop), y
+    from soar_jax.data.read import read_table
+    from soar_jax.data.table import require_columns
+
+    table = read_table(args.table, args.na)
+    if args.target is None:
+        raise InputError(f"Say which column to predict with --target; the table has {', '.join(map(str, table))}.")
+    require_columns(table, [args.target, *args.drop], "The command names")
+    y = table[args.target]
+    if y.isna().any():
+        raise InputError(
+            f"The target column {args.target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
+        )
+    return table.drop(columns=[args.target, *args.drop]), y
+
+
+def make_model(args: argparse.Namespace) -> Any:
+    """Make the estimator that the options describe."""
+    from soar_jax.estimators.boa import BOAClassifier
+    from soar_jax.estimators.soar import DEFAULT_CONSENSUS, SOARClassifier
+    from soar_jax.score.priors import Opinion
+
+    given = {
+        "max_length": args.max_length,
+        "min_support": args.min_support,
+        "max_patterns": args.max_patterns,
+        "n_restarts": args.restarts,
+        "n_iter": args.iterations,
+        "time_budget": args.time_budget,
+        "positive": args.positive,
+        "random_state": args.seed,
+        "progress": not args.quiet and sys.stderr.isatty(),
+    }
+    if args.precision is not None or args.worth is not None:
+        given["consensus"] = Opinion(
+            DEFAULT_CONSENSUS.rate if args.precision is None else args.precision,
+            share=DEFAULT_CONSENSUS.share if args.worth is None else args.worth,
+        )
+    kind = SOARClassifier if args.method == "soar" else BOAClassifier
+    return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def check_out(path: str) -> Path:
+    """Find out before the work, not after it, that a file cannot be written."""
+    out = Path(path)
+    if out.is_dir():
+        raise InputError(f"{path} is a folder; name a file.")
+    if not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
+    return out

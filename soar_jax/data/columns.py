@@ -1,0 +1,207 @@
+"""Raw columns: what kind each is, its values read at most once in each way, and the cells that literals tell apart.
+
+A cell is the finest thing the literals of a column can tell apart: a level, a bin between two cut
+points, "some other level" or "missing".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, Plain
+
+CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
+_BINARY = 2
+_TRUTH = {"true": "1", "false": "0"}
+_EARLIEST, _LATEST = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("0001-01-02", "9999-12-31"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as the literals see it.
+
+    Attributes
+    ----------
+    name : str
+        As given by the user.
+    kind : str
+        ``"category"``, ``"number"`` or ``"datetime"``.
+    levels : tuple
+        Categories that get a literal of their own.
+    cuts : tuple of float
+        Ascending cut points (for datetimes: microseconds since 1970 UTC).
+    has_other : bool
+        Some training rows have a level that is too rare for a literal.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[Plain, ...] = ()
+    cuts: tuple[float, ...] = ()
+    has_other: bool = False
+
+    @property
+    def num_cells(self) -> int:
+        """Number of cells, the last of which is "missing"."""
+        return (len(self.levels) + 2) if self.kind == CATEGORY else (len(self.cuts) + 2)
+
+    @property
+    def missing_cell(self) -> int:
+        """The cell of a missing value."""
+        return self.num_cells - 1
+
+
+class ColumnValues:
+    """One raw column. Each way of reading it, as levels, numbers or moments, is done once, when it is asked for."""
+
+    def __init__(self, series: pd.Series) -> None:
+        self.series = series
+
+    @cached_property
+    def kind(self) -> str:
+        """How the column is read."""
+        return infer_kind(self.series)
+
+    @cached_property
+    def is_missing(self) -> BoolArray:
+        """Which values are missing."""
+        return np.asarray(self.series.isna().to_numpy(), dtype=bool)
+
+    @cached_property
+    def levels(self) -> tuple[IntArray, list[Any]]:
+        """Code of each value (-1: missing) and the value behind each code."""
+        series = self.series
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            return series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories)
+        try:
+            codes, uniques = pd.factorize(series)
+        except TypeError as error:
+            raise InputError(
+                f"Column {series.name!r} holds values that cannot be compared ({error}); "
+                "turn lists, sets or dictionaries into plain columns first."
+            ) from None
+        return codes.astype(np.int64), list(uniques)
+
+    @cached_property
+    def level_texts(self) -> list[str]:
+        """Name of the level behind each code."""
+        return [level_text(value) for value in self.levels[1]]
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """Float64 with NaN for whatever is missing or not a number; never raises."""
+        series = self.series
+        if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+            return np.full(len(series), np.nan)
+        return np.asarray(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+    @cached_property
+    def moments(self) -> FloatArray:
+        """Microseconds since 1970 UTC with NaN for whatever is missing or no moment; never raises."""
+        is_text = not pd.api.types.is_datetime64_any_dtype(self.series.dtype)
+        stamps = pd.to_datetime(self.series, errors="coerce", utc=True, format="mixed" if is_text else None)
+        # whole microseconds, so that a cut point survives being printed and read again
+        microseconds = stamps.dt.as_unit("us").astype("int64").to_numpy().clip(_EARLIEST, _LATEST)
+        return np.where(stamps.isna().to_numpy(), np.nan, microseconds.astype(np.float64))
+
+    def ordered(self, kind: str) -> FloatArray:
+        """Numbers or moments."""
+        return self.moments if kind == DATETIME else self.numbers
+
+    def level_codes(self, levels: Sequence[Plain]) -> IntArray:
+        """Cell of each value: the level's position, ``len(levels)`` for any other, one more for missing."""
+        position = {level_text(level): i for i, level in enumerate(levels)}
+        other = len(levels)
+        cells = [position.get(text, other) for text in self.level_texts]
+        return np.array([*cells, other + 1], dtype=np.int64)[self.levels[0]]
+
+    def cells(self, column: Column) -> IntArray:
+        """Cell of each row."""
+        if column.kind == CATEGORY:
+            return self.level_codes(column.levels)
+        values = self.ordered(column.kind)
+        # x <= cuts[j]  if and only if  cell <= j
+        cells = np.searchsorted(np.array(column.cuts), values, side="left")
+        return np.where(np.isnan(values), column.missing_cell, cells)
+
+
+class TableValues:
+    """The columns of a data frame, each read at most once in each way."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._columns: dict[str, ColumnValues] = {}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def __getitem__(self, name: str) -> ColumnValues:
+        """Return one column's values."""
+        if name not in self._columns:
+            self._columns[name] = ColumnValues(self.frame[name])
+        return self._columns[name]
+
+
+def values_of(table: pd.DataFrame | TableValues) -> TableValues:
+    """Take a frame, or values that were partly read already."""
+    return table if isinstance(table, TableValues) else TableValues(table)
+
+
+def plain_value(value: Any) -> Plain:
+    """Turn a NumPy or pandas scalar into a value that JSON holds unchanged."""
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        return plain_value(float(str(value)))  # 0.1 in single precision stays 0.1
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def level_text(value: Any) -> str:
+    """Name a level so that spellings of one value agree: 2, 2.0, "2" and "2.0"; True, 1 and "True".
+
+    A column that is read from CSV may be numbers in one file and text in the next.
+    """
+    value = plain_value(value)
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
+    if isinstance(value, str):
+        if value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
+        whole, _, fraction = value.partition(".")
+        if fraction and not fraction.strip("0") and whole.lstrip("+-").isdigit():
+            return whole
+    return str(value)
+
+
+def infer_kind(series: pd.Series) -> str:
+    """Decide how a column is read: numbers with three or more distinct values are ordered."""
+    dtype = series.dtype
+    if pd.api.types.is_bool_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype):
+        return CATEGORY
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return DATETIME
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        raise InputError(
+            f"Column {series.name!r} holds time spans; give a number instead, for example its .dt.total_seconds()."
+        )
+    if pd.api.types.is_complex_dtype(dtype):
+        raise InputError(f"Column {series.name!r}: Complex data not supported; give its parts as two columns.")
+    if pd.api.types.is_numeric_dtype(dtype):
+        return NUMBER if series.nunique() > _BINARY else CATEGORY
+    present = series.dropna()
+    inferred = pd.api.types.infer_dtype(present, skipna=True)
+    if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return NUMBER if present.nunique() > _BINARY else CATEGORY
+    if inferred in ("datetime", "datetime64", "date"):
+        return DATETIME
+    return CATEGORY

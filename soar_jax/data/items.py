@@ -1,0 +1,69 @@
+"""Columns become literals: the named yes/no questions that patterns are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from soar_jax._base import BoolArray, IntArray
+from soar_jax.data.columns import Column
+from soar_jax.data.literals import Literal, LiteralOptions, offers
+from soar_jax.data.table import GroupedRows
+
+
+@dataclass(frozen=True)
+class Items:
+    """All literals of a table, what they are true of, and which may stand together.
+
+    Attributes
+    ----------
+    literals : tuple of Literal
+    column : (num_items,) int64
+        Position of each literal's column.
+    truth : tuple of bool arrays
+        For each literal, whether it holds in each cell of its column.
+    """
+
+    literals: tuple[Literal, ...]
+    column: IntArray
+    truth: tuple[BoolArray, ...]
+
+    def masks(self, rows: GroupedRows) -> BoolArray:
+        """Evaluate every literal on every distinct row: (num_items, num_distinct)."""
+        out = np.empty((len(self.literals), len(rows.cells)), dtype=bool)
+        for i, (column, truth) in enumerate(zip(self.column, self.truth, strict=True)):
+            out[i] = truth[rows.cells[:, column]]
+        return out
+
+    def select(self, keep: BoolArray) -> Items:
+        """Keep some of the literals."""
+        chosen = np.flatnonzero(keep)
+        return Items(tuple(self.literals[i] for i in chosen), self.column[chosen], tuple(self.truth[i] for i in chosen))
+
+    def compatible(self) -> BoolArray:
+        """Which two literals may share a pattern.
+
+        Literals of different columns may; of one column only a lower and an upper bound that leave a
+        gap between them, which print as one interval.
+        """
+        allowed = self.column[:, None] != self.column[None, :]
+        lower = [i for i, literal in enumerate(self.literals) if literal.kind.is_lower_bound]
+        upper = [i for i, literal in enumerate(self.literals) if literal.kind.is_upper_bound]
+        for i in lower:
+            for j in upper:
+                if self.column[i] == self.column[j]:
+                    allowed[i, j] = allowed[j, i] = bool((self.truth[i] & self.truth[j]).any())
+        return allowed
+
+
+def build_items(columns: Sequence[Column], *, negations: bool, missing: bool) -> Items:
+    """List the literals of each column with their truth on its cells."""
+    options = LiteralOptions(negations, missing)
+    found = [(index, *offer) for index, column in enumerate(columns) for offer in offers(column, options)]
+    return Items(
+        tuple(literal for _, literal, _ in found),
+        np.array([index for index, _, _ in found], dtype=np.int64),
+        tuple(truth for _, _, truth in found),
+    )

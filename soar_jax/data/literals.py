@@ -1,0 +1,216 @@
+"""Literals: one condition on one column. Each kind of condition is one class, listed in `KINDS`.
+
+A kind says when it is offered for a column and what it is true of, how it holds on raw values, and how it reads.
+In JSON a literal is the triple (column, op, value), whatever its kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, Plain
+from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, Column, ColumnValues
+from soar_jax.data.moments import microseconds_of, moment_text
+
+
+class LiteralOptions(NamedTuple):
+    """Which kinds beside the usual ones are offered."""
+
+    negations: bool
+    missing: bool
+
+
+class Offer(NamedTuple):
+    """A literal that a column offers: its place among the column's literals, its value, its truth on the cells."""
+
+    rank: tuple[int, int]
+    value: Plain | None
+    truth: BoolArray
+
+
+class Kind(ABC):
+    """A kind of literal."""
+
+    op: ClassVar[str]
+    is_lower_bound: ClassVar[bool] = False
+    is_upper_bound: ClassVar[bool] = False
+
+    @abstractmethod
+    def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
+        """Yield the literals of this kind that a column gives rise to."""
+
+    @abstractmethod
+    def holds(self, values: ColumnValues, value: Any) -> BoolArray:
+        """Evaluate on raw values; unseen, odd or missing values give False."""
+
+    @abstractmethod
+    def text(self, column: str, value: Any) -> str:
+        """Say the condition as a reader would."""
+
+
+class Equal(Kind):
+    """``column = level``."""
+
+    op = "=="
+
+    def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
+        """One literal per level."""
+        cells = np.arange(column.num_cells)
+        for i, level in enumerate(column.levels if column.kind == CATEGORY else ()):
+            yield Offer((0, i), level, cells == i)
+
+    def holds(self, values: ColumnValues, value: Any) -> BoolArray:
+        """Levels agree by name; see `level_text`."""
+        return values.level_codes((value,)) == 0
+
+    def text(self, column: str, value: Any) -> str:
+        """Print with one equals sign."""
+        return f"{column} = {format_value(value)}"
+
+
+class NotEqual(Kind):
+    """``column is not level``."""
+
+    op = "!="
+
+    def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
+        """One literal per level, on request; of two levels in all, "is not a" says no more than "= b"."""
+        if not options.negations or column.kind != CATEGORY or not (len(column.levels) > 2 or column.has_other):  # noqa: PLR2004
+            return
+        cells = np.arange(column.num_cells)
+        present = cells != column.missing_cell
+        for i, level in enumerate(column.levels):
+            yield Offer((1, i), level, present & (cells != i))
+
+    def holds(self, values: ColumnValues, value: Any) -> BoolArray:
+        """Hold for every other level, not for a missing value."""
+        return values.level_codes((value,)) == 1
+
+    def text(self, column: str, value: Any) -> str:
+        """Print in words."""
+        return f"{column} is not {format_value(value)}"
+
+
+class _Bound(Kind):
+    """A cut point of a number or date; dates are written as ISO 8601 text."""
+
+    _place: ClassVar[int]
+
+    @abstractmethod
+    def _compare(self, numbers: np.ndarray, bound: float) -> BoolArray: ...
+
+    def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
+        """One literal per cut point; both kinds of bound of a cut stand side by side."""
+        cells = np.arange(column.num_cells)
+        present = cells != column.missing_cell
+        for i, cut in enumerate(column.cuts):
+            value: Plain = moment_text(cut) if column.kind == DATETIME else cut
+            # cell j holds the values in (cuts[j - 1], cuts[j]]
+            yield Offer((0, 2 * i + self._place), value, present & self._compare(cells, i))
+
+    def holds(self, values: ColumnValues, value: Any) -> BoolArray:
+        """Compare as numbers, or as moments where the cut is text."""
+        is_moment = isinstance(value, str)
+        bound = microseconds_of(value) if is_moment else float(value)
+        with np.errstate(invalid="ignore"):
+            return self._compare(values.ordered(DATETIME if is_moment else NUMBER), bound)
+
+    def text(self, column: str, value: Any) -> str:
+        """Print the comparison."""
+        return f"{column} {self.op} {format_value(value)}"
+
+
+class AtMost(_Bound):
+    """``column <= cut``."""
+
+    op = "<="
+    is_upper_bound = True
+    _place = 0
+
+    def _compare(self, numbers: np.ndarray, bound: float) -> BoolArray:
+        return numbers <= bound
+
+
+class Above(_Bound):
+    """``column > cut``."""
+
+    op = ">"
+    is_lower_bound = True
+    _place = 1
+
+    def _compare(self, numbers: np.ndarray, bound: float) -> BoolArray:
+        return numbers > bound
+
+
+class Missing(Kind):
+    """``column is missing``."""
+
+    op = "missing"
+
+    def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
+        """One literal per column, on request."""
+        if options.missing:
+            yield Offer((2, 0), None, np.arange(column.num_cells) == column.missing_cell)
+
+    def holds(self, values: ColumnValues, value: Any) -> BoolArray:
+        """Hold for missing values only."""
+        return values.is_missing
+
+    def text(self, column: str, value: Any) -> str:
+        """Print in words."""
+        return f"{column} is missing"
+
+
+KINDS: dict[str, Kind] = {kind.op: kind for kind in (Equal(), NotEqual(), AtMost(), Above(), Missing())}
+OPERATORS = tuple(KINDS)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """One condition on one column.
+
+    Attributes
+    ----------
+    column : str
+    op : str
+        One of ``==``, ``!=``, ``<=``, ``>``, ``missing``.
+    value : str, int, float, bool or None
+        A level, or a cut point (for datetimes an ISO 8601 text); None for ``missing``.
+    """
+
+    column: str
+    op: str
+    value: Plain | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the operator means."""
+        return KINDS[self.op]
+
+    def __str__(self) -> str:
+        """Say the condition as a reader would."""
+        return self.kind.text(self.column, self.value)
+
+    def holds(self, values: pd.Series | ColumnValues) -> BoolArray:
+        """Evaluate on raw values of the column; unseen, odd or missing values give False."""
+        return self.kind.holds(values if isinstance(values, ColumnValues) else ColumnValues(values), self.value)
+
+
+def offers(column: Column, options: LiteralOptions) -> list[tuple[Literal, BoolArray]]:
+    """List all literals of one column with their truth on its cells."""
+    found = [(offer, kind.op) for kind in KINDS.values() for offer in kind.offer(column, options)]
+    found.sort(key=lambda pair: pair[0].rank)
+    return [(Literal(column.name, op, offer.value), offer.truth) for offer, op in found]
+
+
+def format_value(value: Plain | None) -> str:
+    """Print whole floats without a fraction and text as it is."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004
+        return str(int(value))
+    return str(value)

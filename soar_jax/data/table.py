@@ -1,0 +1,150 @@
+"""A raw table becomes typed columns and, row by row, small integer cells.
+
+Two rows with equal cells satisfy exactly the same literals, so everything downstream sees distinct rows of
+cells with integer weights.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, InputError, IntArray, Plain
+from soar_jax.data.columns import CATEGORY, DATETIME, Column, ColumnValues, TableValues, plain_value
+from soar_jax.data.cuts import cut_points
+
+
+def as_frame(X: Any) -> pd.DataFrame:
+    """Make a data frame with text column names out of whatever table the user has."""
+    if isinstance(X, pd.DataFrame):
+        frame = X
+    else:
+        from sklearn.utils import check_array
+
+        if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+            X = pd.DataFrame(list(X)).to_numpy(dtype=object)  # keeps numbers apart from text
+        array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        if np.iscomplexobj(array):
+            raise InputError("Complex data not supported: give real numbers, text or categories.")
+        frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+        if frame.shape[1] and array.dtype == object:
+            frame = frame.infer_objects()
+    names = [str(name) for name in frame.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise InputError(f"Column names must differ, but {repeated[0]!r} stands more than once; rename the columns.")
+    if names != list(frame.columns):
+        frame = frame.set_axis(names, axis=1)
+    return frame
+
+
+def frame_to_predict(X: Any, names: Sequence[str], model: str) -> pd.DataFrame:
+    """Check a table to predict on against the names of the columns that ``model`` was fitted on.
+
+    A table without names is matched by position and must have every column; with names any order and further
+    columns are fine.
+    """
+    frame = as_frame(X)
+    if not isinstance(X, pd.DataFrame):
+        if frame.shape[1] != len(names):
+            raise InputError(
+                f"X has {frame.shape[1]} features, but {model} is expecting {len(names)} features as input."
+            )
+        if len(frame) == 0:
+            raise InputError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+    has_names = isinstance(X, pd.DataFrame) and not isinstance(X.columns, pd.RangeIndex)
+    if not has_names and frame.shape[1] == len(names):
+        frame = frame.set_axis(list(names), axis=1)
+    return frame
+
+
+def require_columns(frame: pd.DataFrame, needed: Sequence[str], why: str) -> None:
+    """Raise when a needed column is absent, naming the nearest one present."""
+    for name in needed:
+        if name not in frame.columns:
+            near = difflib.get_close_matches(name, [str(column) for column in frame.columns], 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(map(str, frame.columns))}."
+            raise InputError(f"{why} column {name!r}, which the table does not have.{hint}")
+
+
+def _sort_key(value: Plain) -> tuple[int, float, str]:
+    is_number = isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value))
+    return (0, float(value), "") if is_number else (1, 0.0, str(value))
+
+
+def _describe_category(values: ColumnValues, y: BoolArray, weights: IntArray, keep: Any) -> Column:
+    """Choose the levels that are frequent enough for a literal of their own."""
+    series = values.series
+    representative: dict[str, Plain] = {}
+    for text, value in zip(values.level_texts, values.levels[1], strict=True):
+        representative.setdefault(text, plain_value(value))
+    levels: list[Plain] = list(representative.values())
+    if not isinstance(series.dtype, pd.CategoricalDtype):
+        levels.sort(key=_sort_key)
+    cells = values.level_codes(levels)
+    positives = np.bincount(cells, weights * y, len(levels) + 2)[: len(levels)].astype(np.int64)
+    negatives = np.bincount(cells, weights * ~y, len(levels) + 2)[: len(levels)].astype(np.int64)
+    kept = keep(positives, negatives) & (positives + negatives > 0)
+    chosen = tuple(level for level, is_kept in zip(levels, kept, strict=True) if is_kept)
+    has_other = bool((~kept & (positives + negatives > 0)).any())
+    return Column(str(series.name), CATEGORY, levels=chosen, has_other=has_other)
+
+
+def describe_column(
+    values: ColumnValues, y: BoolArray, weights: IntArray, keep: Any, max_bins: int, method: str
+) -> Column:
+    """Type one column and choose its levels or cut points from the training rows.
+
+    ``keep(positives, negatives)`` says which levels are frequent enough to matter.
+    """
+    kind = values.kind
+    if kind == CATEGORY:
+        return _describe_category(values, y, weights, keep)
+    numbers = values.ordered(kind)
+    present = ~np.isnan(numbers) & (weights > 0)
+    distinct, inverse = np.unique(numbers[present], return_inverse=True)
+    positives = np.bincount(inverse, (weights * y)[present], len(distinct)).astype(np.float64)
+    negatives = np.bincount(inverse, (weights * ~y)[present], len(distinct)).astype(np.float64)
+    cuts = cut_points(distinct, positives, negatives, max_bins=max_bins, method=method, is_time=kind == DATETIME)
+    return Column(str(values.series.name), kind, cuts=tuple(cuts))
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """Distinct rows of cells with how many positives and negatives have them.
+
+    Attributes
+    ----------
+    cells : (num_distinct, num_columns) int64
+    positives, negatives : (num_distinct,) int64
+    """
+
+    cells: IntArray
+    positives: IntArray
+    negatives: IntArray
+
+
+def group_rows(table: TableValues, columns: Sequence[Column], y: BoolArray, weights: IntArray) -> GroupedRows:
+    """Merge rows with equal cells; sufficient for the likelihood, which only counts rows."""
+    key = np.zeros(len(table), dtype=np.int64)
+    radix = 1
+    per_column = []
+    for column in columns:
+        cells = table[column.name].cells(column)
+        if radix > (1 << 62) // column.num_cells:  # renumber before the key overflows
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            radix = int(key.max(initial=0)) + 1
+        key, radix = key * column.num_cells + cells, radix * column.num_cells
+        per_column.append(cells.astype(np.int32))
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    positives = np.bincount(inverse, weights * y, len(first)).astype(np.int64)
+    negatives = np.bincount(inverse, weights * ~y, len(first)).astype(np.int64)
+    cells = np.stack([c[first] for c in per_column], axis=1).astype(np.int64)
+    present = positives + negatives > 0
+    return GroupedRows(cells[present], positives[present], negatives[present])

@@ -1,0 +1,353 @@
+"""What both estimators share: parameters, fitting, reading and predicting with rule sets."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, check_choice, check_seconds, check_whole
+from soar_jax._progress import ProgressBar
+from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates
+from soar_jax.data.columns import TableValues, level_text
+from soar_jax.data.labels import by_class, is_positive, plain_labels, whole_weights
+from soar_jax.data.table import as_frame, frame_to_predict, require_columns
+from soar_jax.estimators.rule_table import pool_table, rule_table
+from soar_jax.estimators.sampling import SamplingMixin
+from soar_jax.rules import Rule, RuleSet
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.rates import positive_rates
+from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
+
+if TYPE_CHECKING:
+    from soar_jax.score.target import FittedPair
+    from soar_jax.search.anneal import AnnealResult
+
+ROW_CHOICES = ("current", "best")
+_AGREEMENT = 1e-9
+_TWO = 2
+
+
+class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
+    """A scikit-learn classifier made of one or two rule sets."""
+
+    _single = False
+
+    def __init__(
+        self,
+        *,
+        max_length: int | None = None,
+        min_support: float | int = 0.03,
+        min_class_support: float | int | None = None,
+        max_patterns: int = 1000,
+        screen: str = "entropy",
+        pools: str = "directed",
+        miner: str = "packed",
+        max_bins: int = 6,
+        cuts: str = "supervised",
+        negations: bool = False,
+        missing_literals: bool = False,
+        consensus: Any = None,
+        rule_prior: Any = None,
+        n_iter: int = 500,
+        n_restarts: int = 4,
+        temperature: float = 3.0,
+        random_share: float = 0.5,
+        row_choice: str = "current",
+        time_budget: float | None = None,
+        progress: bool = False,
+        positive: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.max_length = max_length
+        self.min_support = min_support
+        self.min_class_support = min_class_support
+        self.max_patterns = max_patterns
+        self.screen = screen
+        self.pools = pools
+        self.miner = miner
+        self.max_bins = max_bins
+        self.cuts = cuts
+        self.negations = negations
+        self.missing_literals = missing_literals
+        self.consensus = consensus
+        self.rule_prior = rule_prior
+        self.n_iter = n_iter
+        self.n_restarts = n_restarts
+        self.temperature = temperature
+        self.random_share = random_share
+        self.row_choice = row_choice
+        self.time_budget = time_budget
+        self.progress = progress
+        self.positive = positive
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rule sets.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Any column types; missing values are allowed and satisfy no literal.
+        y : array-like of shape (n_samples,)
+            Two classes, of any label type.
+        sample_weight : array-like of whole numbers, optional
+            A row of weight w counts as w equal rows; a row of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            frame, is_true, weights = self._validate_training(X, y, sample_weight)
+            candidates = build_candidates(frame, is_true, weights, self._candidate_options(), single=self._single)
+            self._search(candidates, started)
+        except BaseException:
+            # a fit that fails leaves the estimator as it was, not with new labels on old rules
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_whole("n_iter", self.n_iter, 1)
+        check_whole("n_restarts", self.n_restarts, 1)
+        check_choice("row_choice", self.row_choice, ROW_CHOICES)
+        if not (isinstance(self.temperature, Real) and 0 < self.temperature < np.inf):
+            raise InputError(f"temperature must be a positive number, got {self.temperature!r}.")
+        if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
+            raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
+        check_seconds("time_budget", self.time_budget)
+
+    def _candidate_options(self) -> CandidateOptions:
+        return CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})
+
+    @abstractmethod
+    def _hyperparameters(self, num_rows: int, pool_size: IntArray) -> Hyperparameters:
+        """Turn the estimator's opinions into numbers for one table."""
+
+    # -- training -----------------------------------------------------------------------------
+
+    def _validate_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, BoolArray, IntArray]:
+        frame = as_frame(X)
+        validate_data(self, X if isinstance(X, pd.DataFrame) else frame.to_numpy(), y, skip_check_array=True)
+        self._column_names = list(frame.columns)
+        for axis, what in ((0, "sample(s)"), (1, "feature(s)")):
+            if frame.shape[axis] == 0:
+                raise InputError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
+        labels = plain_labels(y)
+        check_consistent_length(frame, labels)
+        if pd.isna(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+            raise InputError("Input y contains NaN or infinity; drop the rows without a label.")
+        check_classification_targets(labels)
+        weights = whole_weights(sample_weight, len(frame))
+        used = weights > 0
+        self.classes_ = np.unique(labels)
+        if len(np.unique(labels[used])) < _TWO:
+            raise InputError(
+                f"y has only one class, {str(labels[used][0])!r} (n_samples={len(frame)}); rules need two classes."
+            )
+        if type_of_target(labels) != "binary":
+            raise InputError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(labels)}, with {len(self.classes_)} classes; "
+                "for more classes use sklearn.multiclass.OneVsRestClassifier."
+            )
+        self._positive_index = self._find_positive()
+        is_true = labels == self.classes_[self._positive_index]
+        return frame.loc[used] if not used.all() else frame, is_true[used], weights[used]
+
+    def _find_positive(self) -> int:
+        if self.positive is None:
+            return 1
+        wanted = level_text(self.positive)  # 1, 1.0, True and "1" name the same label
+        matches = np.flatnonzero([level_text(label) == wanted for label in self.classes_])
+        if len(matches) != 1:
+            raise InputError(f"positive={self.positive!r} is not one of the labels {self.classes_.tolist()}.")
+        return int(matches[0])
+
+    def _search(self, candidates: Candidates, started: float) -> None:
+        from soar_jax.score.devices import current_mesh
+        from soar_jax.score.problem import pool_sizes
+        from soar_jax.score.target import FittedPair, Target
+        from soar_jax.search import anneal
+
+        hyper = self._hyperparameters(candidates.layout.num_rows, pool_sizes(candidates.pools))
+        target = Target(candidates.pools, candidates.layout, hyper, self._single)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        elapsed = time.perf_counter() - started
+        with ProgressBar() if self.progress else nullcontext() as bar:
+            result = anneal.run(
+                target.problem,
+                pool=target.numbered_pool,
+                seed=seed,
+                num_steps=int(self.n_iter),
+                num_restarts=int(self.n_restarts),
+                temperature=float(self.temperature),
+                random_share=float(self.random_share),
+                judge_by_best=self.row_choice == "best",
+                time_budget=None if self.time_budget is None else max(0.0, self.time_budget - elapsed),
+                progress=bar,
+                mesh=current_mesh(),
+            )
+        if result.was_stopped and not result.is_local_optimum:
+            warnings.warn(
+                "The search was stopped before the best pair could be shown to be a local optimum; "
+                "give it more time_budget to get that certificate.",
+                stacklevel=3,
+            )
+        columns, name = tuple(self._column_names), type(self).__name__
+        fitted = FittedPair(target, result.included, self.classes_, self._positive_index, columns, name)
+        if abs(fitted.log_joint - result.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
+            raise RuntimeError(
+                f"The device's log joint {result.log_joint!r} and the host's {fitted.log_joint!r} disagree; "
+                "please report this."
+            )
+        self._keep(fitted, candidates, result)
+
+    def _keep(self, fitted: FittedPair, candidates: Candidates, result: AnnealResult) -> None:
+        """Set the fitted attributes."""
+        self.fitted_pair_ = fitted
+        self._hyper = fitted.target.hyper
+        self.score_ = -fitted.log_joint
+        self.is_local_optimum_ = bool(result.is_local_optimum)
+        self.training_taxonomy_ = taxonomy_from_counts(*fitted.state_counts)
+        self.priors_ = self._hyper.as_dict()
+        self.history_ = pd.DataFrame(result.history)
+        self.restart_scores_ = -result.restart_log_joints
+        self.stage_seconds_ = {**candidates.seconds, **result.seconds}
+        self.num_frequent_patterns_ = candidates.num_frequent
+        self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
+        self._set_rules(rule_table(fitted))
+
+    def _label(self, side: int) -> Any:
+        """Class that a side's rules speak for."""
+        return self.classes_[self._positive_index if side == 0 else 1 - self._positive_index]
+
+    def _set_rules(self, table: pd.DataFrame) -> None:
+        self.rules_ = table
+        sets = []
+        for side in (0, 1):
+            mine = table[table["side"] == STATES[side]]
+            sets.append(RuleSet(self._label(side), tuple(Rule.from_literals(r) for r in mine["literals"])))
+        self.positive_rules_, self.negative_rules_ = sets
+        self.features_used_ = list(dict.fromkeys([*sets[0].columns, *sets[1].columns]))
+
+    @property
+    def pools_(self) -> pd.DataFrame:
+        """All candidates as plain data: class, rule, length, literals, support, impurity, aliases."""
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "fitted_pair_"):
+            raise AttributeError("pools_ is not kept in a saved model; fit again to see the candidates.")
+        return pool_table(self.fitted_pair_)
+
+    # -- prediction ---------------------------------------------------------------------------
+
+    def _frame(self, X: Any) -> pd.DataFrame:
+        """Check a table to predict on; only the columns that the rules use are needed."""
+        check_is_fitted(self, "classes_")
+        frame = frame_to_predict(X, self._column_names, type(self).__name__)
+        require_columns(frame, self.features_used_, "The rules use")
+        return frame
+
+    def _states(self, X: Any) -> IntArray:
+        values = TableValues(self._frame(X))
+        return states_of(self.positive_rules_.fires(values), self.negative_rules_.fires(values))
+
+    def state_probabilities(self) -> FloatArray:
+        """P(positive class | state) of each state: posterior mean of its rate."""
+        check_is_fitted(self, "classes_")
+        positives, negatives = counts_from_taxonomy(self.training_taxonomy_)
+        return positive_rates(self._hyper, positives, negatives)
+
+    def predict_table(self, X: Any) -> pd.DataFrame:
+        """Label, probability of the positive class and state of each row, with one walk over the rules."""
+        states = self._states(X)
+        if self._averages():
+            positive = self.posterior_.predict_proba(X)[:, self._positive_index]
+        else:
+            positive = self.state_probabilities()[states]
+        labels = self.classes_[np.argmax(by_class(positive, self._positive_index), axis=1)]
+        names = np.array(STATES, dtype=object)[states]
+        return pd.DataFrame({"prediction": labels, "probability": positive, "state": names})
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities, columns in the order of ``classes_``.
+
+        A row's probability is the posterior mean of the rate of its state: consensus positive,
+        consensus negative, active or passive. After `sample_posterior` it is averaged over the draws, if they
+        can be trusted.
+        """
+        if self._averages():
+            return self.posterior_.predict_proba(X)
+        return by_class(self.state_probabilities()[self._states(X)], self._positive_index)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable class of each row; always a label."""
+        check_is_fitted(self, "classes_")
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def predict_state(self, X: Any) -> np.ndarray:
+        """State of each row: ``"positive"``, ``"negative"``, ``"active"`` or ``"passive"``."""
+        return np.array(STATES, dtype=object)[self._states(X)]
+
+    def taxonomy(self, X: Any, y: Any) -> pd.Series:
+        """Count the eight cases CTP, CFP, CTN, CFN, AAP, AAN, PAP, PAN (Table 1)."""
+        states = self._states(X)
+        return taxonomy_counts(states, is_positive(y, len(states), self.classes_, self._label(0)))
+
+    # -- printing, files ----------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """Both rule sets as text."""
+        check_is_fitted(self, "classes_")
+        parts = [f"{self.positive_rules_}"]
+        if not self._single:
+            parts.append(f"{self.negative_rules_}")
+        return "\n".join(parts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted pair as JSON; nothing is left behind when writing fails.
+
+        Posterior draws are not in the file: a loaded model predicts with the fitted pair.
+        """
+        from soar_jax.estimators.model_file import save_model
+
+        check_is_fitted(self, "classes_")
+        if self._averages():
+            warnings.warn(
+                "The file holds the fitted pair, not the draws that predict_proba now averages over.", stacklevel=2
+            )
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by `save`."""
+        from soar_jax.estimators.model_file import load_model
+
+        return load_model(path, {cls.__name__: cls})
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what scikit-learn should know: two classes, missing values and text allowed."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,15 @@
+"""Read a model file of any kind."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from soar_jax.estimators.boa import BOAClassifier
+from soar_jax.estimators.model_file import load_model
+from soar_jax.estimators.soar import SOARClassifier
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted estimator, whichever it is."""
+    return load_model(path, {kind.__name__: kind for kind in (SOARClassifier, BOAClassifier)})

@@ -1,0 +1,163 @@
+"""What estimators do with the posterior: sample it, and average predictions over it."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from contextlib import nullcontext
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from soar_jax._base import InputError, check_seconds, check_whole
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
+from soar_jax.sampling.settings import NUM_CHAINS, NUM_DRAWS, NUM_TEMPERATURES
+
+if TYPE_CHECKING:
+    from soar_jax.posterior.posterior import Posterior
+    from soar_jax.score.target import FittedPair
+
+
+class SamplingMixin:
+    """Give an estimator ``sample_posterior``."""
+
+    fitted_pair_: FittedPair
+    posterior_: Posterior
+
+    def _averages(self) -> bool:
+        """Whether predictions are averaged over draws: only over draws that can be trusted."""
+        return hasattr(self, "posterior_") and self.posterior_.diagnose().is_trusted
+
+    def sample_posterior(
+        self,
+        num_draws: int = NUM_DRAWS,
+        num_chains: int = NUM_CHAINS,
+        *,
+        num_warmup: int | None = None,
+        num_temperatures: int = NUM_TEMPERATURES,
+        thin: int = 1,
+        power: float = 1.0,
+        random_state: Any = 0,
+        time_budget: float | None = None,
+        progress: bool = False,
+        save_to: str | os.PathLike[str] | None = None,
+    ) -> Posterior:
+        """Draw pairs of rule sets from the posterior by replica exchange.
+
+        Parameters
+        ----------
+        num_draws : int
+            Draws per chain.
+        num_chains : int
+            Independent chains, each a ladder of replicas; every second one starts from the fitted pair, the others
+            from the prior.
+        num_warmup : int, optional
+            Draws left out at the start, while ladder and proposals adapt; half of ``num_draws`` when not given.
+        num_temperatures : int
+            Length of the ladder from the prior to the posterior; 1 for no tempering.
+        thin : int
+            Rounds per draw: longer runs without more memory.
+        power : float
+            Raise the likelihood to this power: a coarsened posterior over pairs. The posterior takes every row
+            as independent evidence and the model as true; with tens of thousands of rows that are neither, it piles
+            up on one pair and its near-copies. ``power=0.1`` gives ten rows the weight of one. Rates are still
+            estimated from all rows. Say so when you publish such frequencies.
+        random_state : int, RandomState or None
+            The same seed gives the same draws.
+        time_budget : float, optional
+            Seconds; the draws so far are kept, as after an interrupt from the keyboard.
+        progress : bool
+            Show a progress bar.
+        save_to : path, optional
+            Folder for the run's blocks. Called again with the same folder and settings, a run that was killed goes
+            on from the last saved block and ends with the same draws; a larger ``num_draws`` (with ``num_warmup``
+            given) continues a finished one.
+
+        Returns
+        -------
+        Posterior
+            Also kept as ``posterior_``. If its ``diagnose()`` trusts it, ``predict_proba`` and ``predict`` average
+            over it from now on; if not, a warning says so and they stay with the fitted pair.
+        """
+        check_is_fitted(self, "classes_")
+        for name, value in (("num_draws", num_draws), ("num_chains", num_chains), ("thin", thin)):
+            check_whole(name, value, 1)
+        check_whole("num_temperatures", num_temperatures, 1)
+        if num_warmup is not None:
+            check_whole("num_warmup", num_warmup, 0)
+        if not (isinstance(power, Real) and 0 < power <= 1):
+            raise InputError(f"power must lie in (0, 1], got {power!r}.")
+        check_seconds("time_budget", time_budget)
+        if not hasattr(self, "fitted_pair_"):
+            raise InputError("A loaded model has no candidates to sample from; fit it again first.")
+        posterior = sample(
+            self.fitted_pair_,
+            num_draws=int(num_draws),
+            num_chains=int(num_chains),
+            num_warmup=num_warmup if num_warmup is None else int(num_warmup),
+            num_temperatures=int(num_temperatures),
+            thin=int(thin),
+            power=float(power),
+            seed=int(check_random_state(random_state).randint(2**31 - 1)),
+            time_budget=time_budget,
+            progress=progress,
+            save_to=save_to,
+        )
+        self.posterior_ = posterior
+        if not posterior.diagnose().is_trusted:
+            warnings.warn(
+                f"{posterior.diagnose()}\npredict_proba stays with the fitted pair.",
+                UntrustedPosteriorWarning,
+                stacklevel=2,
+            )
+        return posterior
+
+
+def sample(
+    fitted: FittedPair,
+    *,
+    num_draws: int,
+    num_chains: int,
+    num_warmup: int | None,
+    num_temperatures: int,
+    thin: int,
+    power: float,
+    seed: int,
+    time_budget: float | None,
+    progress: bool,
+    save_to: str | os.PathLike[str] | None,
+) -> Posterior:
+    """Sample the posterior around a fitted pair; see ``sample_posterior``."""
+    from soar_jax._progress import ProgressBar
+    from soar_jax.posterior.posterior import Posterior
+    from soar_jax.sampling.run import run
+    from soar_jax.sampling.saved_run import SavedRun, fingerprint
+
+    start = time.perf_counter()
+    target = fitted.target
+    if not any(len(pool) for pool in target.pools):
+        raise InputError("There is no candidate rule to sample: lower min_support and fit again.")
+    settings: dict[str, Any] = {
+        "seed": seed,
+        "num_warmup": num_draws // 2 if num_warmup is None else num_warmup,
+        "num_chains": num_chains,
+        "num_temperatures": num_temperatures,
+        "thin": thin,
+        "power": power,
+    }
+    # the fitted pair is only where half of the chains start: a saved state no longer depends on it
+    saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings))
+    with ProgressBar() if progress else nullcontext() as bar:
+        draws = run(
+            target,
+            num_draws=num_draws,
+            annealed=fitted.included,
+            time_budget=time_budget,
+            progress=bar,
+            saved=saved,
+            **settings,
+        )
+    return Posterior(fitted, draws, seconds=time.perf_counter() - start, thin=thin, power=power)

@@ -1,0 +1,185 @@
+"""`SOARClassifier`: two rule sets, one per class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soar_jax._base import IntArray
+from soar_jax.estimators.base import RuleSetClassifier
+from soar_jax.score import priors
+from soar_jax.score.priors import Hyperparameters, Opinion, RulePrior
+
+DEFAULT_CONSENSUS = Opinion(0.95, share=0.05)
+DEFAULT_AMBIGUOUS = Opinion(0.5, share=0.5)
+DEFAULT_RULES = RulePrior(1.0, 100.0)
+
+
+class SOARClassifier(RuleSetClassifier):
+    """Two rule sets, one for each class, found as the maximum a posteriori pair.
+
+    Parameters
+    ----------
+    max_length : int, optional
+        Most literals in a rule. None means 3, or less when the table has too many patterns of
+        length 3 to count (a warning says so).
+    min_support : float or int
+        Least share (float) or number (int) of training rows a pattern must cover.
+    min_class_support : float or int, optional
+        A pattern that covers at least this share or number of the rows of one class is a candidate
+        too, so that a rare class gets rules. None: the same as ``min_support``.
+    max_patterns : int
+        Largest number of candidates a side.
+    screen : {"entropy", "gini"}
+        Impurity by which candidates are ranked.
+    pools : {"directed", "shared"}
+        Directed: a side's candidates must speak for its class more than the base rate does.
+        Shared: both sides choose from the same patterns, as in the paper.
+    miner : {"packed", "fpgrowth"}
+        Packed bit sets (fast), or mlxtend's FP-growth. Both find the same patterns.
+    max_bins : int
+        Most bins of a numeric or datetime column.
+    cuts : {"supervised", "quantile"}
+        Cut numbers where the labels change most, or at equal shares of the rows.
+    negations : bool
+        Also offer literals "column is not level".
+    missing_literals : bool
+        Also offer literals "column is missing".
+    consensus : Opinion or pair of Opinion, optional
+        How often a consensus should be right and how many rows that opinion is worth; a pair sets
+        the positive and the negative side apart. A higher rate worth more rows abstains more.
+    ambiguous : Opinion or pair of Opinion, optional
+        Rate of the positive label in active and of the negative label in passive rows.
+    rule_prior : RulePrior, ExpectedRules or pair of them, optional
+        Prior on the number and length of rules.
+    n_iter : int
+        Annealing steps of each restart.
+    n_restarts : int
+        Annealing runs side by side; the best pair after a descent is kept.
+    temperature : float
+        T0 of the cooling schedule T0 / log(1 + t), in nats of the score.
+    random_share : float
+        Probability of proposing a random neighbour instead of the best one.
+    row_choice : {"current", "best"}
+        Which pair says that a row is wrongly predicted. The paper prints "best".
+    time_budget : float, optional
+        Seconds for the whole fit; the best pair so far is kept when they are over.
+    progress : bool
+        Show a progress bar.
+    positive : label, optional
+        The positive class; the larger label in sorting order when not given.
+    random_state : int, RandomState or None
+        Same seed, same result.
+
+    Attributes
+    ----------
+    positive_rules_, negative_rules_ : RuleSet
+    rules_ : DataFrame
+        One line a rule. ``support``: training rows covered; ``precision``: share of them in the
+        rule's class; ``coverage``: share of the class covered; ``unique_coverage``: share of the
+        class that no other rule of the set covers; ``aliases``: other patterns that cover exactly
+        the same training rows.
+    score_ : float
+        Negative log joint of the pair (natural logarithm).
+    is_local_optimum_ : bool
+        No single addition, removal or exchange of a rule improves the score.
+    history_ : DataFrame
+        Every annealing step of every restart; ``looked_up``: all neighbours were scored for it.
+    stage_seconds_ : dict
+        Where the time went: items, mining, screening, compiling, annealing, descents.
+    pools_ : DataFrame
+        Every candidate.
+    priors_ : dict
+        Every alpha and beta as plain numbers.
+    training_taxonomy_ : Series
+        The eight counts on the training rows.
+    features_used_ : list of str
+        The columns that the rules read; all that prediction needs.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from soar_jax import SOARClassifier, datasets
+    >>> X, y = datasets.load_synthetic(seed=0)
+    >>> clf = SOARClassifier().fit(X, y)
+    >>> clf.is_local_optimum_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        max_length: int | None = None,
+        min_support: float | int = 0.03,
+        min_class_support: float | int | None = None,
+        max_patterns: int = 1000,
+        screen: str = "entropy",
+        pools: str = "directed",
+        miner: str = "packed",
+        max_bins: int = 6,
+        cuts: str = "supervised",
+        negations: bool = False,
+        missing_literals: bool = False,
+        consensus: Any = None,
+        ambiguous: Any = None,
+        rule_prior: Any = None,
+        n_iter: int = 500,
+        n_restarts: int = 4,
+        temperature: float = 3.0,
+        random_share: float = 0.5,
+        row_choice: str = "current",
+        time_budget: float | None = None,
+        progress: bool = False,
+        positive: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(
+            max_length=max_length,
+            min_support=min_support,
+            min_class_support=min_class_support,
+            max_patterns=max_patterns,
+            screen=screen,
+            pools=pools,
+            miner=miner,
+            max_bins=max_bins,
+            cuts=cuts,
+            negations=negations,
+            missing_literals=missing_literals,
+            consensus=consensus,
+            rule_prior=rule_prior,
+            n_iter=n_iter,
+            n_restarts=n_restarts,
+            temperature=temperature,
+            random_share=random_share,
+            row_choice=row_choice,
+            time_budget=time_budget,
+            progress=progress,
+            positive=positive,
+            random_state=random_state,
+        )
+        self.ambiguous = ambiguous
+
+    def _hyperparameters(self, num_rows: int, pool_size: IntArray) -> Hyperparameters:
+        return priors.resolve(
+            DEFAULT_CONSENSUS if self.consensus is None else self.consensus,
+            DEFAULT_AMBIGUOUS if self.ambiguous is None else self.ambiguous,
+            DEFAULT_RULES if self.rule_prior is None else self.rule_prior,
+            num_rows,
+            pool_size,
+        )
+
+    def predict_forced(self, X: Any) -> np.ndarray:
+        """Resolve active rows by the paper's rule; None where the row stays ambiguous.
+
+        The side with the longest firing rule wins. Equal lengths, and rows where no rule fires, stay
+        ambiguous.
+        """
+        frame = self._frame(X)
+        positive = self.positive_rules_.longest_firing(frame)
+        negative = self.negative_rules_.longest_firing(frame)
+        forced = np.full(len(frame), None, dtype=object)
+        forced[positive > negative] = self._label(0)
+        forced[negative > positive] = self._label(1)
+        return forced

@@ -1,0 +1,1 @@
+"""What draws say, and whether they can be trusted."""

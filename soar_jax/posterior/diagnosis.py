@@ -1,0 +1,210 @@
+"""Whether a sampling run can be trusted: figures, thresholds, and a verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MAX_R_HAT = 1.01
+MIN_ESS = 400
+MAX_FAMILY_SPREAD = 0.1
+MIN_ROUND_TRIPS = 3
+MANY_CANDIDATES = 200
+MANY_ROWS = 10_000
+_COLUMNS = ["mean", "mcse", "ess_bulk", "ess_tail", "r_hat"]
+
+
+class UntrustedPosteriorWarning(UserWarning):
+    """Frequencies are shown from chains that do not agree or are too short."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a run can be trusted, in words and as data.
+
+    Attributes
+    ----------
+    is_trusted : bool
+    table : DataFrame
+        Rank-normalised split R-hat, bulk and tail effective sample sizes of each functional.
+    family_spread : float
+        Largest difference between chains in the inclusion of a family of rules.
+    round_trips : list of int
+        Replicas that came back from the prior, by chain; empty without tempering.
+    problems : list of str
+        What is wrong; empty when the run can be trusted.
+    advice : list of str
+        What to change.
+    """
+
+    is_trusted: bool
+    table: pd.DataFrame
+    family_spread: float
+    round_trips: list[int]
+    problems: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Say the verdict."""
+        if self.is_trusted:
+            varies = self.table.dropna()
+            if varies.empty:
+                return "Every chain gives one and the same pair: these frequencies can be used."
+            least = varies[["ess_bulk", "ess_tail"]].min(axis=None)
+            return (
+                f"The chains agree (worst R-hat {varies['r_hat'].max():.3f}, at least {least:.0f} effective draws): "
+                "these frequencies can be used."
+            )
+        return "Do NOT use these frequencies:\n" + "\n".join(
+            [*(f"  - {problem}" for problem in self.problems), *(f"  > {advice}" for advice in self.advice)]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain data."""
+        table = self.table.astype(object).where(np.isfinite(self.table.to_numpy(float)), None)
+        return {
+            "is_trusted": self.is_trusted,
+            "problems": self.problems,
+            "advice": self.advice,
+            "family_spread": self.family_spread,
+            "round_trips": self.round_trips,
+            "functionals": table.to_dict(orient="index"),
+        }
+
+
+def figures_of(series: Mapping[Any, np.ndarray]) -> pd.DataFrame:
+    """R-hat, effective sample sizes and Monte Carlo error of each series; NaN where a series is constant."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its own refactoring once a day
+        import arviz
+
+    rows = {}
+    for name, array in series.items():
+        values = np.asarray(array, dtype=np.float64)
+        if values.shape[1] < 4 or np.ptp(values) == 0:  # noqa: PLR2004
+            rows[name] = dict.fromkeys(_COLUMNS, np.nan) | {"mean": values.mean()}
+            continue
+        # a rare event may leave both tails constant; then there is no tail to judge
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rows[name] = {
+                "mean": values.mean(),
+                "mcse": _number(arviz.mcse(values)),
+                "ess_bulk": _number(arviz.ess(values, method="bulk")),
+                "ess_tail": _number(arviz.ess(values, method="tail", prob=(0.05, 0.95))),
+                "r_hat": _number(arviz.rhat(values, method="rank")),
+            }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS)
+
+
+def _number(value: Any) -> float:
+    """Take a figure of ArviZ, which is an array of one where Numba is installed."""
+    return float(np.asarray(value).reshape(-1)[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What a verdict is based on.
+
+    Attributes
+    ----------
+    table : DataFrame
+        From `figures_of` the functionals.
+    family_spread : float
+    round_trips : list of int
+        By chain; empty without tempering.
+    least_swap_probability : float
+        Of neighbours on the ladder.
+    num_temperatures, num_chains, num_draws, thin, power, was_stopped
+        How the run was made.
+    num_candidates : int
+        Of the larger pool.
+    num_rows : int
+    """
+
+    table: pd.DataFrame
+    family_spread: float
+    round_trips: list[int]
+    least_swap_probability: float
+    num_temperatures: int
+    num_chains: int
+    num_draws: int
+    thin: int
+    power: float
+    was_stopped: bool
+    num_candidates: int
+    num_rows: int
+
+
+def _check_mixing(figures: Figures) -> list[str]:
+    """Whether the chains agree on every functional, and whether there are enough effective draws of each."""
+    table, problems = figures.table, []
+    if figures.num_draws < 4:  # noqa: PLR2004
+        problems.append(f"{figures.num_draws} draws per chain cannot be judged at all")
+    varies = table["r_hat"].notna()
+    bad = table.index[varies & (table["r_hat"] > MAX_R_HAT)]
+    if len(bad):
+        worst = table["r_hat"].max()
+        problems.append(f"R-hat above {MAX_R_HAT} for {', '.join(map(str, bad))} (worst {worst:.3f}): chains disagree")
+    effective = table[["ess_bulk", "ess_tail"]].min(axis=1)
+    few = table.index[varies & (effective < MIN_ESS)]
+    if len(few):
+        problems.append(
+            f"fewer than {MIN_ESS} effective draws of {', '.join(map(str, few))} (least {effective.min():.0f})"
+        )
+    return problems
+
+
+def _check_agreement(figures: Figures) -> list[str]:
+    """Whether there is more than one chain, and whether they agree on families of rules."""
+    problems = []
+    if figures.family_spread > MAX_FAMILY_SPREAD:
+        problems.append(f"inclusion of a rule family differs by {figures.family_spread:.2f} between chains")
+    if figures.num_chains < 2:  # noqa: PLR2004
+        problems.append("a single chain cannot show that it has converged")
+    return problems
+
+
+def _has_few_trips(figures: Figures) -> bool:
+    return bool(figures.round_trips) and min(figures.round_trips) < MIN_ROUND_TRIPS
+
+
+def _check_ladder(figures: Figures) -> list[str]:
+    """Whether replicas wander along the whole ladder."""
+    if not _has_few_trips(figures):
+        return []
+    least = min(figures.round_trips)
+    return [f"in a chain only {least} replicas have come back from the prior (at least {MIN_ROUND_TRIPS} wanted)"]
+
+
+def _advise(figures: Figures) -> list[str]:
+    """Say what to change in a run that has problems."""
+    advice = []
+    if figures.num_chains < 2:  # noqa: PLR2004
+        advice.append("use num_chains=4")
+    if _has_few_trips(figures) and figures.least_swap_probability < 0.2:  # noqa: PLR2004
+        advice.append(f"use a longer ladder (num_temperatures={2 * figures.num_temperatures})")
+    if figures.was_stopped:
+        advice.append("give it a larger time_budget, or call it again with the same save_to")
+    else:
+        wanted = 4 * figures.num_draws
+        advice.append(f"sample longer: num_draws={wanted}, with as much more warm-up, or thin={4 * figures.thin}")
+    if figures.num_candidates > MANY_CANDIDATES:
+        advice.append("fit with fewer candidates (max_patterns=150)")
+    if figures.num_rows > MANY_ROWS and figures.power == 1.0:
+        advice.append("on so many rows consider a coarsened posterior (power=0.1): see sample_posterior")
+    return advice
+
+
+def judge(figures: Figures) -> Diagnosis:
+    """Judge a run: whether chains from different starts agree, and whether there are enough draws."""
+    problems = [problem for check in (_check_mixing, _check_agreement, _check_ladder) for problem in check(figures)]
+    if problems and figures.was_stopped:
+        problems.append(f"the run was stopped early, after {figures.num_draws} draws per chain")
+    advice = _advise(figures) if problems else []
+    return Diagnosis(not problems, figures.table, figures.family_spread, figures.round_trips, problems, advice)

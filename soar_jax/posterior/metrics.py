@@ -1,0 +1,58 @@
+"""How good predicted probabilities are: calibration, Brier score, and error against coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from soar_jax._base import BoolArray, FloatArray, InputError
+
+
+def _checked(is_positive: ArrayLike, probability: ArrayLike) -> tuple[BoolArray, FloatArray]:
+    truth, p = np.asarray(is_positive), np.asarray(probability, dtype=np.float64)
+    if truth.shape != p.shape or truth.ndim != 1 or not len(truth):
+        raise InputError(f"labels and probabilities must be two equally long rows, got {truth.shape} and {p.shape}.")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError("probabilities must lie in [0, 1].")
+    return truth.astype(bool), p
+
+
+def calibration_table(is_positive: ArrayLike, probability: ArrayLike, num_bins: int = 10) -> pd.DataFrame:
+    """Mean probability and share of positives in bins of equal width; empty bins are left out."""
+    truth, p = _checked(is_positive, probability)
+    bins = np.minimum((p * num_bins).astype(int), num_bins - 1)
+    rows = []
+    for b in np.unique(bins):
+        mine = bins == b
+        rows.append(
+            {"bin": int(b), "rows": int(mine.sum()), "probability": p[mine].mean(), "positives": truth[mine].mean()}
+        )
+    return pd.DataFrame(rows)
+
+
+def calibration_error(is_positive: ArrayLike, probability: ArrayLike, num_bins: int = 10) -> float:
+    """Compute the expected calibration error: the mean gap between probability and share of positives."""
+    table = calibration_table(is_positive, probability, num_bins)
+    gap = (table["probability"] - table["positives"]).abs()
+    return float((gap * table["rows"]).sum() / table["rows"].sum())
+
+
+def brier_score(is_positive: ArrayLike, probability: ArrayLike) -> float:
+    """Mean squared gap between probability and label."""
+    truth, p = _checked(is_positive, probability)
+    return float(((p - truth) ** 2).mean())
+
+
+def risk_coverage(is_positive: ArrayLike, probability: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Error among the rows predicted when only the surest are: coverage and risk at every distinct confidence.
+
+    Rows of equal confidence are taken or left together, so that the order of a table does not matter.
+    """
+    truth, p = _checked(is_positive, probability)
+    confidence = np.maximum(p, 1 - p)
+    order = np.argsort(-confidence, kind="stable")
+    wrong = ((p > 0.5) != truth)[order]  # noqa: PLR2004
+    last = np.append(np.diff(confidence[order]) != 0, True)
+    number = np.arange(1, len(p) + 1)[last]
+    return number / len(p), np.cumsum(wrong)[last] / number

@@ -1,0 +1,1 @@
+"""Draws of pairs from the posterior, by replica exchange."""

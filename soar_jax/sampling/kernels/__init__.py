@@ -1,0 +1,1 @@
+"""The Metropolis kernels, one per file."""

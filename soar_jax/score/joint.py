@@ -1,0 +1,141 @@
+r"""The log joint of a pair of rule sets and the labels (eq. 4 to 6 of the paper).
+
+========================  =============================================================
+paper                     here
+========================  =============================================================
+CTP, CFP, ..., PAN        ``counts`` (4,), packed: positives + (negatives << 32) by state
+rho_C+, rho_C-, ...       integrated out; Beta(``alpha[s]``, ``beta[s]``) by state s
+p_l                       integrated out; Beta(``rule_alpha[side, l]``, ``rule_beta``)
+n_l                       ``sizes`` (2, num_lengths): rules of each side and length
+Score                     -(``log_likelihood`` + ``log_prior``)
+========================  =============================================================
+
+Eq. (5) prints the last factor with alpha_A- and beta_A- exchanged against the definition of rho_A-
+in eq. (3). Here PAN goes with alpha and PAP with beta, as the definition demands.
+
+Counts are integers, scores float64. The functions take and give JAX arrays and run under jit; call
+them inside `soar_jax._base.in_float64`. `host_log_joint` is the same written with SciPy.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import betaln
+
+from soar_jax._base import IntArray
+from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import Problem
+from soar_jax.states import hits_and_misses
+
+_SHIFT = 8
+_HALF_LOG_TWO_PI = 0.9189385332046727
+
+
+def _correction(y: jax.Array) -> jax.Array:
+    """Stirling series of log Gamma(y) beyond its leading terms; below 1e-12 off for y >= 8."""
+    inverse = 1.0 / y
+    square = inverse * inverse
+    tail = 1 / 1680 - square * (1 / 1188 - square * (691 / 360360))
+    return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * tail)))
+
+
+def _rising(x: jax.Array) -> jax.Array:
+    """Return x (x + 1) ... (x + 7), which carries log Gamma(x + 8) back to log Gamma(x)."""
+    return x * (x + 7.0) * ((x + 1.0) * (x + 6.0)) * ((x + 2.0) * (x + 5.0)) * ((x + 3.0) * (x + 4.0))
+
+
+def log_beta(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Compute log B(a, b) in float64, written for vectorised CPU loops.
+
+    Stirling's series at a + 8, b + 8 and a + b + 8, with the large terms cancelled by hand: what
+    remains grows like n H(a/n), not like n log n, so differences keep their digits for large n.
+    Four logarithms instead of three calls of log-gamma, and unlike a table it needs no memory and no
+    shape that depends on the number of rows.
+    """
+    total = a + b
+    y_a, y_b, y_total = a + _SHIFT, b + _SHIFT, total + _SHIFT
+    small, y_small, y_large = jnp.minimum(a, b), jnp.minimum(y_a, y_b), jnp.maximum(y_a, y_b)
+    # log(y_large / y_total) = log(1 - small / y_total), by Kahan's formula: near 1 a plain ratio has
+    # lost the digits that y_large then magnifies
+    part = small / y_total
+    rest = 1.0 - part
+    log_rest = jnp.where(rest == 1.0, -part, jnp.log(rest) * part / jnp.where(rest == 1.0, 1.0, 1.0 - rest))
+    leading = (y_small - 0.5) * jnp.log(y_small / y_total) + (y_large - 0.5) * log_rest
+    # the exponents of y_total: (y_a - 1/2) + (y_b - 1/2) - (y_total - 1/2) = 15/2
+    leading = leading + 7.5 * jnp.log(y_total) - _SHIFT + _HALF_LOG_TWO_PI
+    correction = _correction(y_a) + _correction(y_b) - _correction(y_total)
+    return leading + correction + jnp.log(_rising(total) / (_rising(a) * _rising(b)))
+
+
+def split_counts(counts: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Unpack (positives, negatives) as float64."""
+    positives = (counts & LOW_HALF).astype(jnp.float64)
+    negatives = (counts >> NEGATIVE_SHIFT).astype(jnp.float64)
+    return positives, negatives
+
+
+def state_log_likelihood(problem: Problem, state: jax.Array | int, counts: jax.Array) -> jax.Array:
+    """Compute log B(hits + alpha, misses + beta) of one state (a factor of eq. 5), from packed counts of any shape.
+
+    Counts are whole numbers: three gathers from the problem's table replace four logarithms and ten divisions.
+    Very many rows have no such table (see `soar_jax.problem`). One state at a time keeps all in plain vectors, which
+    XLA turns into a single loop; with the states as a last axis of length four it is far slower.
+    """
+    size = problem.log_gamma.shape[2]
+    state = jnp.asarray(state, jnp.int32)
+    kind = jnp.float64 if size == 1 else jnp.int32
+    positives, negatives = (counts & LOW_HALF).astype(kind), (counts >> NEGATIVE_SHIFT).astype(kind)
+    speaks_positive = state % 2 == 0  # C- and passive speak for the negative label (eq. 3)
+    hits, misses = jnp.where(speaks_positive, positives, negatives), jnp.where(speaks_positive, negatives, positives)
+    if size == 1:
+        return log_beta(hits + problem.alpha[state], misses + problem.beta[state])
+    table, start = problem.log_gamma.reshape(-1), 3 * size * state
+
+    def look_up(number: jax.Array) -> jax.Array:
+        return table.at[number].get(mode="promise_in_bounds")
+
+    return look_up(start + hits) + look_up(start + size + misses) - look_up(start + 2 * size + hits + misses)
+
+
+def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
+    """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64."""
+    of_states = jax.vmap(state_log_likelihood, (None, 0, -1), -1)
+    return of_states(problem, jnp.arange(4, dtype=jnp.int32), counts).sum(axis=-1) - problem.constant
+
+
+def host_log_likelihood(problem: Problem, counts: IntArray) -> float:
+    """Compute the same for one pair with SciPy: nothing to compile."""
+    positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
+    hits, misses = hits_and_misses(positives, negatives)
+    terms = betaln(hits + np.asarray(problem.alpha), misses + np.asarray(problem.beta))
+    return float(terms.sum() - np.asarray(problem.constant))
+
+
+def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
+    """Log prior of both rule sets, from the number of rules of each side and length."""
+    return jnp.take_along_axis(table, sizes[..., None], axis=-1).sum()
+
+
+def log_joint(problem: Problem, counts: jax.Array, sizes: jax.Array) -> jax.Array:
+    """Log joint of a pair and the labels (eq. 6, up to the constant of the data), from its counts and sizes."""
+    return log_likelihood(problem, counts) + log_prior(sizes, problem.prior)
+
+
+def host_log_joint(positives: IntArray, negatives: IntArray, sizes: IntArray, hyper: Hyperparameters) -> float:
+    """Compute the log joint with SciPy from plain counts; shares no code with the functions above.
+
+    Parameters
+    ----------
+    positives, negatives : (4,) int
+        Class counts by state.
+    sizes : (2, max_length) int
+        Rules by side and length.
+    """
+    hits, misses = hits_and_misses(positives, negatives)
+    likelihood = betaln(hits + hyper.alpha, misses + hyper.beta) - betaln(hyper.alpha, hyper.beta)
+    inside, outside = np.asarray(sizes), hyper.pool_size - np.asarray(sizes)
+    prior = betaln(inside + hyper.rule_alpha, outside + hyper.rule_beta) - betaln(hyper.rule_alpha, hyper.rule_beta)
+    return float(likelihood.sum() + prior.sum())

@@ -1,0 +1,162 @@
+"""A pair of rule sets on the device: membership, cover counts, and what one flip changes.
+
+How many rules of a side cover a row is kept as bit planes: plane k holds binary digit k of that
+number for every row. Adding or removing a pattern is a ripple-carry addition or subtraction of its
+packed row, and "covered" or "covered more than once" are plain bit operations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from soar_jax._base import BoolArray, Leaf, WordArray, in_float64
+from soar_jax.score.devices import sum_over_devices
+from soar_jax.score.joint import state_log_likelihood
+from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
+from soar_jax.states import ACTIVE, PASSIVE
+
+# How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
+# outside the other side it leaves passive for consensus, inside it leaves the other consensus for active.
+GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
+GAIN_OTHER = ((0, -1, 1, 0), (-1, 0, 1, 0))
+
+
+class Pair(NamedTuple):
+    """Two rule sets and all that depends on the rows.
+
+    Attributes
+    ----------
+    included : (2, num_slots) bool
+    planes : (2, NUM_PLANES, num_words) uint64
+        Binary digits of the number of rules of each side that cover each row.
+    counts : (4,) int64
+        Packed class counts of the states.
+    sizes : (2, num_lengths) int32
+        Rules by side and length.
+    """
+
+    included: Leaf
+    planes: Leaf
+    counts: Leaf
+    sizes: Leaf
+
+
+def empty_pair(problem: Problem) -> Pair:
+    """Two empty rule sets: every row is passive."""
+    num_words, num_slots = problem.bits.shape[1:]
+    zero = jnp.zeros((), jnp.int64)
+    return Pair(
+        included=jnp.zeros((2, num_slots), bool),
+        planes=jnp.zeros((2, NUM_PLANES, num_words), jnp.uint64),
+        counts=jnp.stack([zero, zero, zero, problem.total]),
+        sizes=jnp.zeros(problem.prior.shape[:2], jnp.int32),
+    )
+
+
+def or_planes(planes: jax.Array) -> jax.Array:
+    """Rows in any of the planes."""
+    covered = planes[0]
+    for plane in planes[1:]:
+        covered = covered | plane
+    return covered
+
+
+def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Packed rows covered by a side at least once, and at least twice."""
+    planes = pair.planes[side]
+    twice = or_planes(planes[1:])
+    return planes[0] | twice, twice
+
+
+def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
+    """Packed class counts of every pattern of a side within each mask: (num_masks, num_slots).
+
+    One pass over the pool: words are scanned, and each adds its popcounts to a running number per
+    pattern, a contiguous loop that vectorises over patterns. Words of equal weight lie together, so
+    that shifts and 64-bit sums are needed once per stretch of words, not per word.
+    """
+    num_slots = problem.num_slots
+    starts, shifts = problem.stretch_start[0], problem.stretch_shift[0]
+
+    def add_stretch(i: jax.Array, total: jax.Array) -> jax.Array:
+        def add_word(word: jax.Array, count: jax.Array) -> jax.Array:
+            start = (side, word, jnp.zeros((), jnp.int32))
+            row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_slots))[0]
+            return count + jax.lax.population_count(row & masks[:, word, None]).astype(jnp.uint32)
+
+        zeros = jnp.zeros((masks.shape[0], num_slots), jnp.uint32)
+        count = jax.lax.fori_loop(starts[i], starts[i + 1], add_word, zeros)
+        return total + (count.astype(jnp.int64) << shifts[i])
+
+    zeros = jnp.zeros((masks.shape[0], num_slots), jnp.int64)
+    return sum_over_devices(jax.lax.fori_loop(0, shifts.shape[0], add_stretch, zeros))
+
+
+def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
+    """Patterns that can be added (or removed) on a side."""
+    included = jnp.where(side == 0, pair.included[0], pair.included[1])
+    has_room = pair.sizes[side].sum(dtype=jnp.int32) < MAX_RULES
+    is_pattern = jnp.arange(included.shape[0], dtype=jnp.int32) < problem.pool_size[side]
+    return jnp.where(is_removal, included, ~included & has_room) & is_pattern
+
+
+def flip_log_joints(
+    problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array, power: jax.Array | None = None
+) -> jax.Array:
+    """Log joint of every neighbour by one kind of move: (num_slots,), -inf where it is impossible.
+
+    ``power`` raises the likelihood to a power, for tempered targets.
+    """
+    once, twice = covered_once_or_more(pair, side)
+    other, _ = covered_once_or_more(pair, 1 - side)
+    movable = ~jnp.where(is_removal, twice, once)
+    free, shared = count_all(problem, side, jnp.stack([movable & ~other, movable & other]))
+    # without what is not eligible, counts stay whole and within the table of log Gamma
+    eligible = eligible_flips(problem, pair, side, is_removal)
+    free, shared = (jnp.where(eligible, jnp.where(is_removal, -n, n), 0) for n in (free, shared))
+    counts = pair.counts
+    likelihood = (
+        state_log_likelihood(problem, side, counts[side] + free)
+        + state_log_likelihood(problem, 1 - side, counts[1 - side] - shared)
+        + state_log_likelihood(problem, ACTIVE, counts[ACTIVE] + shared)
+        + state_log_likelihood(problem, PASSIVE, counts[PASSIVE] - free)
+        - problem.constant
+    )
+    likelihood = likelihood if power is None else power * likelihood
+    sizes = pair.sizes.at[side].add(jnp.where(is_removal, -1, 1).astype(jnp.int32))
+    by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
+    change = by_length[side, :, 1] - by_length[side, :, 0]
+    log_joints = likelihood + by_length[..., 0].sum() + change[problem.length[side]]
+    return jnp.where(eligible, log_joints, -jnp.inf)
+
+
+@in_float64
+def pair_from(problem: Problem, included: BoolArray) -> Pair:
+    """Build a pair from its membership and put it on the device."""
+    return Pair(*jax.device_put(tuple(host_pair(problem, included))))
+
+
+def host_pair(problem: Problem, included: BoolArray) -> Pair:
+    """Build a pair from its membership, with NumPy arrays."""
+    shift, total = np.asarray(problem.shift), int(problem.total)
+    planes = np.zeros((2, NUM_PLANES, len(shift)), dtype=np.uint64)
+    sizes = np.zeros(problem.prior.shape[:2], dtype=np.int32)
+    for side in (0, 1):
+        members = np.flatnonzero(included[side])
+        np.add.at(sizes[side], np.asarray(problem.length)[side, members], 1)
+        for carry in np.asarray(problem.bits)[side][:, members].T:
+            for plane in planes[side]:
+                plane[:], carry = plane ^ carry, plane & carry  # noqa: PLW2901
+    positive, negative = (np.bitwise_or.reduce(planes[side], axis=0) for side in (0, 1))
+
+    def count(words: WordArray) -> int:
+        return int((np.bitwise_count(words).astype(np.uint64) << shift).sum())
+
+    states = [count(positive & ~negative), count(negative & ~positive), count(positive & negative)]
+    counts = np.array([*states, total - sum(states)], dtype=np.int64)
+    # a copy of what the caller may change: the device may read it later, or share its memory
+    return Pair(np.array(included), planes, counts, sizes)

@@ -1,0 +1,166 @@
+"""The data of one search or sampling run, as fixed-shape arrays for the device."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from scipy.special import betaln
+
+from soar_jax._base import IntArray, Leaf, WordArray, in_float64, round_up_to_bucket
+from soar_jax.candidates.coverage import NEGATIVE_SHIFT, BitLayout, pad_words
+from soar_jax.candidates.pools import Pool
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.tables import log_gamma_table, prior_table
+
+NUM_PLANES = 6
+MAX_RULES = (1 << NUM_PLANES) - 1
+"""Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
+MAX_TABLE_ROWS = 1 << 18
+"""Rows up to which log Gamma is looked up: 28 MB at most."""
+_MIN_LENGTHS = 8
+_MIN_PATTERNS = 64
+
+# Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal_step.py.
+# moves: add to R+, add to R-, remove from R+, remove from R-.
+_PAIR_POSITIVE_LABEL = ((0, 0.5, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0.5, 1, 0))
+_PAIR_NEGATIVE_LABEL = ((0, 0, 0, 0), (0.5, 0, 0, 1), (0.5, 0, 1, 0), (0, 0, 0, 0))
+# One rule set: uncovered positives ask for more, covered negatives for less (Wang et al.).
+_SINGLE_POSITIVE_LABEL = ((0, 0, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
+_SINGLE_NEGATIVE_LABEL = ((0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0))
+
+
+class Problem(NamedTuple):
+    """Everything a kernel reads; a traced argument, so equal shapes share one compilation.
+
+    Attributes
+    ----------
+    bits : (2, num_words, num_slots) uint64
+        Packed coverage of both pools, word-major: scanning words and keeping one running count a
+        pattern is what XLA turns into a fast loop; gathering a side's rows first would copy the pool.
+    shift : (num_words,) uint64
+        See `soar_jax.coverage`.
+    stretch_start : (num_devices, num_stretches + 1) int32
+    stretch_shift : (num_devices, num_stretches) int64
+        Stretches of words that share a shift, by device: first word of each, and the shift.
+    length : (2, num_slots) int32
+        Literals of each pattern; 0 marks padding.
+    pool_size : (2,) int32
+        Candidates of each side; slots beyond are padding.
+    alpha, beta : (4,) float64
+        Beta priors of the states' rates.
+    constant : () float64
+        Sum of log B(alpha, beta).
+    log_gamma : (4, 3, num_rows + 1, padded) float64
+        See `soar_jax.joint.log_gamma_table`; of size (4, 3, 1) for more than `MAX_TABLE_ROWS` rows, where a formula
+        takes its place and memory does not grow with the rows.
+    prior : (2, num_lengths, MAX_RULES + 2) float64
+        Log prior by side, length (index 0 unused) and number of rules of that length.
+    total : () int64
+        Packed class counts of all rows.
+    wrong : (2, 4, 4) float64
+        By label (positive, negative), move and state: how strongly a row of that label and state asks for the move.
+    """
+
+    bits: Leaf
+    shift: Leaf
+    stretch_start: Leaf
+    stretch_shift: Leaf
+    length: Leaf
+    pool_size: Leaf
+    alpha: Leaf
+    beta: Leaf
+    constant: Leaf
+    log_gamma: Leaf
+    prior: Leaf
+    total: Leaf
+    wrong: Leaf
+
+    @property
+    def num_slots(self) -> int:
+        """Places for patterns per side: the larger pool, padded."""
+        return int(self.bits.shape[2])
+
+
+def sizes_by_length(lengths: IntArray, num_lengths: int) -> IntArray:
+    """Count patterns of length 1, ..., num_lengths."""
+    return np.bincount(lengths, minlength=num_lengths + 1)[1 : num_lengths + 1].astype(np.int64)
+
+
+def pool_sizes(pools: tuple[Pool, Pool]) -> IntArray:
+    """Patterns by side and length: (2, longest pattern)."""
+    longest = max([1, *(int(pool.length.max(initial=1)) for pool in pools)])
+    return np.stack([sizes_by_length(pool.length, longest) for pool in pools])
+
+
+@in_float64
+def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparameters, *, single: bool) -> Problem:
+    """Pad and move the pools to the device.
+
+    Parameters
+    ----------
+    single : bool
+        One-class method: rows outside the positive rule set count as predicted negative.
+    """
+    num_slots = round_up_to_bucket(max(len(pool) for pool in pools), _MIN_PATTERNS)
+    num_words = round_up_to_bucket(layout.num_words)
+    bits = np.zeros((2, num_words, num_slots), dtype=np.uint64)
+    length = np.zeros((2, num_slots), dtype=np.int32)
+    for side, pool in enumerate(pools):
+        bits[side, :, : len(pool)] = pad_words(pool.bits, num_words).T
+        length[side, : len(pool)] = pool.length
+    shift = pad_words(layout.shift, num_words)
+    stretch_start, stretch_shift = _stretches(shift, 1)
+    table = prior_table(hyper, MAX_RULES)
+    prior = np.zeros((2, max(_MIN_LENGTHS, table.shape[1] + 1), table.shape[2]))
+    prior[:, 1 : table.shape[1] + 1] = table
+    positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
+    negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
+    total = layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT)
+    # one transfer of host arrays: each `jnp.asarray` would compile a program of its own
+    host = Problem(
+        bits=bits,
+        shift=shift,
+        stretch_start=stretch_start,
+        stretch_shift=stretch_shift,
+        length=length,
+        pool_size=hyper.pool_size.sum(axis=1).astype(np.int32),
+        alpha=np.array(hyper.alpha, dtype=np.float64),
+        beta=np.array(hyper.beta, dtype=np.float64),
+        constant=np.asarray(betaln(hyper.alpha, hyper.beta).sum()),
+        log_gamma=_log_gamma(hyper, layout.num_rows),
+        prior=prior,
+        total=np.asarray(total, dtype=np.int64),
+        wrong=np.array([positive, negative], dtype=np.float64),
+    )
+    return Problem(*jax.device_put(tuple(host)))
+
+
+def pad_problem(problem: Problem, multiple: int) -> Problem:
+    """Fill up the words, with rows that nothing covers, so that each of ``multiple`` devices gets as many."""
+    missing = -problem.bits.shape[1] % multiple
+    fields: dict[str, Any] = problem._asdict()
+    fields["bits"] = np.pad(problem.bits, ((0, 0), (0, missing), (0, 0)))
+    fields["shift"] = np.pad(problem.shift, (0, missing))
+    fields["stretch_start"], fields["stretch_shift"] = _stretches(fields["shift"], multiple)
+    return Problem(**fields)
+
+
+def _stretches(shift: WordArray, num_devices: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find stretches of words of equal shift on each device; the lists are filled up with empty ones."""
+    parts = shift.reshape(num_devices, -1).astype(np.int64)
+    edges = [np.flatnonzero(np.diff(part, prepend=-1)) for part in parts]
+    most = round_up_to_bucket(max(len(edge) for edge in edges))
+    start = np.full((num_devices, most + 1), parts.shape[1], dtype=np.int32)
+    shifts = np.zeros((num_devices, most), dtype=np.int64)
+    for i, edge in enumerate(edges):
+        start[i, : len(edge)] = edge
+        shifts[i, : len(edge)] = parts[i, edge]
+    return start, shifts
+
+
+def _log_gamma(hyper: Hyperparameters, num_rows: int) -> np.ndarray:
+    if num_rows > MAX_TABLE_ROWS:
+        return np.zeros((4, 3, 1))
+    return log_gamma_table(hyper, round_up_to_bucket(num_rows + 1) - 1)

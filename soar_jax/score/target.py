@@ -1,0 +1,127 @@
+"""The distribution over pairs that one table and one set of priors define, and the pair found in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from soar_jax._base import BoolArray, FloatArray, IntArray
+from soar_jax.candidates.coverage import BitLayout
+from soar_jax.candidates.pools import Pool
+from soar_jax.data.labels import by_class, is_positive
+from soar_jax.rules import Rule, RuleSet
+from soar_jax.score.flips import NumberedPool, number_pool
+from soar_jax.score.joint import host_log_joint
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import Problem, make_problem, sizes_by_length
+from soar_jax.states import state_masks
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is searched and sampled: candidates of a table, and the priors as numbers.
+
+    Attributes
+    ----------
+    pools : (Pool, Pool)
+        Candidates of the positive and the negative rule set.
+    layout : BitLayout
+        Where each distinct row's bits lie.
+    hyper : Hyperparameters
+    single : bool
+        One-class method: rows outside the positive rule set count as predicted negative.
+    """
+
+    pools: tuple[Pool, Pool]
+    layout: BitLayout
+    hyper: Hyperparameters
+    single: bool = False
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The same as arrays on the device; made once."""
+        return make_problem(self.pools, self.layout, self.hyper, single=self.single)
+
+    @cached_property
+    def numbered_pool(self) -> NumberedPool:
+        """Both pools in one numbering, on the device; made once."""
+        return number_pool(self.problem)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the device's arrays out of a pickle: they can be made again, and float64 would not survive."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class FittedPair:
+    """The pair that a search found, with all that is needed to name, score and apply it.
+
+    Attributes
+    ----------
+    target : Target
+    included : (2, num_slots) bool
+        Which candidates are in.
+    classes : (2,) array
+    positive_index : int
+        Which of the classes is positive.
+    columns : tuple of str
+        Names of the training table's columns.
+    model : str
+        Name of the estimator, for messages.
+    """
+
+    target: Target
+    included: BoolArray
+    classes: np.ndarray
+    positive_index: int
+    columns: tuple[str, ...]
+    model: str
+
+    def label(self, side: int) -> Any:
+        """Class that a side's rules speak for."""
+        return self.classes[self.positive_index if side == 0 else 1 - self.positive_index]
+
+    @cached_property
+    def members(self) -> tuple[IntArray, IntArray]:
+        """Indices of the rules in each pool."""
+        positive, negative = (
+            np.flatnonzero(self.included[side][: len(pool)]) for side, pool in enumerate(self.target.pools)
+        )
+        return positive, negative
+
+    @cached_property
+    def rule_sets(self) -> tuple[RuleSet, RuleSet]:
+        """Both rule sets, in the order of the pools."""
+        positive, negative = (
+            RuleSet(self.label(side), tuple(Rule(pool.patterns[i]) for i in self.members[side]))
+            for side, pool in enumerate(self.target.pools)
+        )
+        return positive, negative
+
+    @cached_property
+    def state_counts(self) -> tuple[IntArray, IntArray]:
+        """Positives and negatives of each state among the training rows, counted afresh on the host: (4,) each."""
+        layout, pools = self.target.layout, self.target.pools
+        cover = [
+            np.bitwise_or.reduce(pool.bits[members], axis=0) for pool, members in zip(pools, self.members, strict=True)
+        ]
+        return layout.counts(state_masks(cover[0], cover[1], layout.everything()))
+
+    @cached_property
+    def log_joint(self) -> float:
+        """Log joint, computed afresh on the host."""
+        pools, hyper = self.target.pools, self.target.hyper
+        longest = hyper.pool_size.shape[1]
+        sizes = [sizes_by_length(pool.length[m], longest) for pool, m in zip(pools, self.members, strict=True)]
+        return host_log_joint(*self.state_counts, np.stack(sizes), hyper)
+
+    def is_positive(self, y: Any, num_rows: int) -> BoolArray:
+        """Check labels of rows to judge, and say which are positive."""
+        return is_positive(y, num_rows, self.classes, self.label(0))
+
+    def by_class(self, positive: FloatArray) -> FloatArray:
+        """Probabilities of both classes, in the order of ``classes``, from that of the positive one: (num_rows, 2)."""
+        return by_class(positive, self.positive_index)

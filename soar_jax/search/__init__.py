@@ -1,0 +1,1 @@
+"""The search for the pair of highest posterior probability."""
