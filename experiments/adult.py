@@ -114,7 +114,7 @@ def main(argv=None) -> dict:
         post = small.sample_posterior(
             50 if study.quick else 1000, power=0.1, num_temperatures=6 if study.quick else 32, time_budget=120.0
         )
-        inclusion, families = post.inclusion, post.families()
+        inclusion, families = post.inclusion, post.families
         averaged = float(((post.predict_proba(X_out)[:, 1] > 0.5) != np.asarray(y_out)).mean())
     by_rule = {(r["side"], r["rule"]): r["probability"] for _, r in inclusion.iterrows()}
     common = [

@@ -10,9 +10,8 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import Study, table
 from soar_jax import SOARClassifier, datasets
-from soar_jax.score.joint import host_log_joint
-from soar_jax.score.problem import sizes_by_length
-from soar_jax.states import states_of, taxonomy_counts
+from soar_jax.score.host import host_log_joint, sizes_by_length
+from soar_jax.states import counts_from_taxonomy, states_of, taxonomy_counts
 
 RULES = {
     "positive": [("marital_status", "Married-civ-spouse"), ("education_num", 15), ("education", "Prof-school")],
@@ -27,7 +26,8 @@ def main(argv=None) -> dict:
     model = SOARClassifier().fit(X, y)
     truth = y.to_numpy() == 1
     fires = [model.positive_rules_.fires(X), model.negative_rules_.fires(X)]
-    longest = model._hyper.pool_size.shape[1]
+    hyper = model.fitted_pair_.target.hyper
+    longest = hyper.pool_size.shape[1]
     lengths = [model.rules_.loc[model.rules_["side"] == side, "length"].to_numpy() for side in RULES]
     rows = []
     for side, rules in enumerate(RULES.values()):
@@ -37,7 +37,8 @@ def main(argv=None) -> dict:
             sizes = np.stack(
                 [sizes_by_length(np.append(n, 1) if s == side else n, longest) for s, n in enumerate(lengths)]
             )
-            score = -host_log_joint(taxonomy_counts(states_of(*with_it), truth).to_numpy(), sizes, model._hyper)
+            counts = counts_from_taxonomy(taxonomy_counts(states_of(*with_it), truth))
+            score = -host_log_joint(*counts, sizes, hyper)
             own = truth if side == 0 else ~truth
             rows.append(
                 {

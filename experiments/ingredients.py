@@ -16,37 +16,35 @@ import numpy as np
 from experiments.posterior_convergence import NAMED, fit
 from experiments.study import Study, table
 from soar_jax import SOARClassifier
-from soar_jax.sampling import run as mcmc
 from soar_jax.posterior.diagnosis import figures_of
 from soar_jax.posterior.posterior import Posterior
-from soar_jax.estimators.sampling import fitted_pair, problem_of
+from soar_jax.sampling.plan import DEFAULT_PLAN, EXCHANGE, FLIP, HEAL, INFORMED, Plan
+from soar_jax.sampling.run import run
 
 INGREDIENTS = {
-    "flips only, no ladder": (mcmc.Plan(600, 0, 0, 0), 1),
-    "flips and ladder of 20": (mcmc.Plan(400, 0, 0, 0), 20),
-    "+ exchanges": (mcmc.Plan(200, 100, 0, 0), 20),
-    "+ flip-and-heal": (mcmc.Plan(200, 0, 8, 0), 20),
-    "informed flips and ladder": (mcmc.Plan(0, 0, 0, 16), 20),
-    "default": (mcmc.Plan(), 20),
-    "default, ladder of 32": (mcmc.Plan(), 32),
+    "flips only, no ladder": (((FLIP, 600),), 1),
+    "flips and ladder of 20": (((FLIP, 400),), 20),
+    "+ exchanges": (((FLIP, 200), (EXCHANGE, 100)), 20),
+    "+ flip-and-heal": (((FLIP, 200), (HEAL, 8)), 20),
+    "informed flips and ladder": (((INFORMED, 16),), 20),
+    "default": (DEFAULT_PLAN, 20),
+    "default, ladder of 32": (DEFAULT_PLAN, 32),
 }
 
 
-def history(model: SOARClassifier, plan: mcmc.Plan, num_temperatures: int, seconds: float) -> dict:
+def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: float) -> dict:
     """R-hat of the second half of the draws so far, against time; compilation is not counted."""
-    problem, kinship = problem_of(model)
-    shared = dict(num_temperatures=num_temperatures, annealed=fitted_pair(model, problem.bits.shape[2]), plan=plan)
-    mcmc.run(problem, model._hyper, kinship, seed=9, num_draws=25, num_warmup=25, **shared)
+    fitted = model.fitted_pair_
+    shared = dict(num_temperatures=num_temperatures, annealed=fitted.included, plan=plan)
+    run(fitted.target, seed=9, num_draws=25, num_warmup=25, **shared)
     clock, start = [], time.perf_counter()
 
     def note(report) -> None:
         if report.phase == "sampling":
             clock.append(time.perf_counter() - start)
 
-    draws = mcmc.run(
-        problem,
-        model._hyper,
-        kinship,
+    draws = run(
+        fitted.target,
         seed=1,
         num_draws=1_000_000,
         num_warmup=100,
@@ -54,8 +52,8 @@ def history(model: SOARClassifier, plan: mcmc.Plan, num_temperatures: int, secon
         progress=note,
         **shared,
     )
-    post = Posterior(model, draws, seconds=seconds, thin=1, power=1.0)
-    series = {name: values for name, values in post.functionals().items() if name in NAMED}
+    post = Posterior(fitted, draws, seconds=seconds, thin=1, power=1.0)
+    series = {name: values for name, values in post.functionals.items() if name in NAMED}
     points = []
     for blocks in np.unique(np.geomspace(4, len(clock), 12).astype(int)) if len(clock) >= 4 else []:
         end = blocks * 25
@@ -93,7 +91,7 @@ def main(argv=None) -> dict:
     axes[0][0].legend(frameon=False, fontsize=8)
     lines = [
         f"R-hat of the later half of the draws after {seconds:.0f} s of sampling (100 draws of warm-up), worst over log joint, sizes and "
-        "state shares; four groups. One run each: differences of a factor of two are noise.",
+        "state shares; four chains. One run each: differences of a factor of two are noise.",
         "",
         *table(
             ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "round trips"],

@@ -89,7 +89,7 @@ def main(argv=None) -> dict:
 
 def lines_of(runs: list[dict]) -> list[str]:
     lines = [
-        "Four independent groups; every second one starts from the fitted pair, the others from the prior. R-hat is "
+        "Four independent chains; every second one starts from the fitted pair, the others from the prior. R-hat is "
         "rank-normalised and split; worst over log joint, both sizes and the four state shares (in brackets: over all "
         "that `diagnose()` watches). Seconds include compilation.",
         "",

@@ -16,19 +16,21 @@ import numpy as np
 from scipy.stats import chisquare
 
 from experiments.study import Study, table
-from soar_jax.sampling import run as mcmc
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT, lay_out
-from soar_jax.data.items import Literal
 from soar_jax.candidates.pools import Pool
-from soar_jax.score.priors import STATES, Hyperparameters
-from soar_jax.score.problem import make_problem, pool_sizes
-from soar_jax.sampling.relatives import find_kinship
+from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
-from soar_jax.states import states_of
+from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
+from soar_jax.sampling.run import run
+from soar_jax.score.host import pool_sizes
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.target import Target
+from soar_jax.states import STATES, states_of
 
 NUM_ROWS, NUM_PATTERNS = 120, (6, 5)
 NUM_BINS = 10
-NUM_GROUPS, DRAWS_EACH, THIN = 4, 25, 6
+NUM_CHAINS, DRAWS_EACH, THIN = 4, 25, 6
+PLAN = ((FLIP, 20), (EXCHANGE, 4), (HEAL, 2))
 SPEAKS_POSITIVE = np.array([True, False, True, False])
 
 
@@ -64,21 +66,17 @@ def one(seed, covers, patterns, hyper):
     probability = np.where(SPEAKS_POSITIVE, rho, 1 - rho)
     y = (rng.random(NUM_ROWS) < probability[state]).astype(np.int64)
     layout = lay_out(GroupedRows(np.arange(NUM_ROWS)[:, None], y, 1 - y))
-    pools = pools_of(covers, patterns, layout)
-    problem = make_problem(pools, layout, hyper, single=False)
-    draws = mcmc.run(
-        problem,
-        hyper,
-        find_kinship(pools, layout, problem.bits.shape[2]),
+    draws = run(
+        Target(pools_of(covers, patterns, layout), layout, hyper),
         seed=seed,
         num_draws=DRAWS_EACH,
         num_warmup=50,
-        num_groups=NUM_GROUPS,
+        num_chains=NUM_CHAINS,
         num_temperatures=4,
         thin=THIN,
-        plan=mcmc.Plan(20, 4, 2, 0),
+        plan=PLAN,
     )
-    included = draws.included.reshape(-1, 2, problem.bits.shape[2])[:-1]  # 99 draws: 100 possible ranks
+    included = draws.included.reshape(-1, 2, draws.num_slots)[:-1]  # 99 draws: 100 possible ranks
     members = [included[:, side, : len(lengths[side])] for side in (0, 1)]
     counts = draws.counts.reshape(-1, 4)[: len(included)]
     positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
@@ -128,7 +126,7 @@ def main(argv=None) -> dict:
         ax.axis("off")
     lines = [
         f"{number} data sets of {NUM_ROWS} rows drawn from the prior, {NUM_PATTERNS[0]} + {NUM_PATTERNS[1]} candidates; "
-        f"{num_draws} draws each ({NUM_GROUPS} groups, 4 temperatures, every {THIN}th round). The rank of the true value "
+        f"{num_draws} draws each ({NUM_CHAINS} chains, 4 temperatures, every {THIN}th round). The rank of the true value "
         f"among the draws, in {NUM_BINS} bins, against uniform:",
         "",
         *table(

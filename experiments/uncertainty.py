@@ -96,14 +96,14 @@ def main(argv=None) -> dict:
         names.append(name_match(model, again))
         covers.append(coverage_match(model, again, X_fit))
     study.say("bootstraps done")
-    families = post.families()
+    families = post.families
     chains = families[families["probability"] > 0.05]
     sensitivity = []
     for label, changes in list(PRIORS.items())[: 2 if study.quick else None]:
         other, drawn = (model, post) if not changes else sampled(**changes)
         states = other.predict_state(X_out)
         averaged = drawn.predict_proba(X_out)[:, 1]
-        sizes = drawn.sizes()["mean"]
+        sizes = drawn.sizes["mean"]
         sensitivity.append(
             [
                 label,

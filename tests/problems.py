@@ -3,17 +3,16 @@
 import numpy as np
 
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, lay_out
-from soar_jax.data.items import Literal
-from soar_jax.sampling.kernels import make_moves
 from soar_jax.candidates.pools import Pool
-from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import make_problem, pool_sizes
-from soar_jax.sampling.relatives import find_kinship
+from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
+from soar_jax.score.host import pool_sizes
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.target import Target
 
 
-def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False):
-    """A problem with random covers and weights; also its boolean covers, weights and hyper-parameters."""
+def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False):
+    """A target with random covers and weights; also its boolean covers and the weights of its rows."""
     rng = np.random.default_rng(seed)
     positives, negatives = rng.integers(0, max_weight + 1, (2, num_rows))
     layout = lay_out(GroupedRows(np.arange(num_rows)[:, None], positives, negatives))
@@ -31,20 +30,18 @@ def random_problem(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=
     hyper = Hyperparameters(
         *rng.uniform(0.2, 20, (2, 4)), *rng.uniform(0.3, 10, (2, 2, sizes.shape[1])), sizes.astype(np.int64)
     )
-    problem = make_problem(tuple(pools), layout, hyper, single=single)
-    return problem, tuple(pools), covers, (positives, negatives), hyper
+    return Target(tuple(pools), layout, hyper, single), covers, (positives, negatives)
 
 
-def tiny_problem():
-    """Three candidates a side, small enough to list all 64 pairs: problem, moves, and what made them."""
-    problem, pools, covers, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
-    moves = make_moves(problem, hyper, kinship_of(problem, pools, weights))
-    return problem, moves, pools, covers, weights, hyper
+def random_problem(*args, **kwargs):
+    """The same in parts: the problem on the device, pools, covers, weights and hyper-parameters."""
+    target, covers, weights = random_target(*args, **kwargs)
+    return target.problem, target.pools, covers, weights, target.hyper
 
 
-def kinship_of(problem, pools, weights):
-    layout = lay_out(GroupedRows(np.arange(len(weights[0]))[:, None], *weights))
-    return find_kinship(pools, layout, problem.bits.shape[2])
+def tiny_target():
+    """Three candidates per side, small enough to list all 64 pairs."""
+    return random_target(5, num_patterns=(3, 3), num_rows=30)
 
 
 def pack_counts(positives, negatives):

@@ -48,7 +48,7 @@ def test_every_note_on_the_paper_names_a_test_that_exists():
     notes = re.search(r"## Notes on the paper\n(.*?)\n## ", readme, re.DOTALL).group(1)
     items = re.split(r"\n(?=\d\. )", notes)[1:]
     assert len(items) == 8
-    tests = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    tests = "\n".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
     for item in items:
         named = re.findall(r"`(test_\w+)`", item)
         assert named and all(f"def {name}(" in tests for name in named), item

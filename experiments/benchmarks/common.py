@@ -1,4 +1,4 @@
-"""What the benchmarks share: random problems, clocks and the slope of a growth."""
+"""What the benchmarks share: random targets, clocks and the slope of a growth."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import jax
 import numpy as np
 
 from soar_jax.candidates.coverage import lay_out
-from soar_jax.data.items import Literal
 from soar_jax.candidates.pools import Pool
-from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import make_problem, pool_sizes
+from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
+from soar_jax.score.host import pool_sizes
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.target import Target
 
 
-def random_problem(num_rows: int, num_patterns: int, seed: int = 0):
-    """Random covers of distinct rows, two pools of ``num_patterns`` candidates each; and its hyper-parameters."""
+def random_target(num_rows: int, num_patterns: int, seed: int = 0) -> Target:
+    """Random covers of distinct rows, two pools of ``num_patterns`` candidates each."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, num_rows)
     layout = lay_out(GroupedRows(np.arange(num_rows)[:, None], y, 1 - y))
@@ -31,7 +32,7 @@ def random_problem(num_rows: int, num_patterns: int, seed: int = 0):
     sizes = pool_sizes(tuple(pools))
     ones = np.ones(4)
     hyper = Hyperparameters(ones, ones, np.ones(sizes.shape), np.full(sizes.shape, 100.0), sizes)
-    return make_problem(tuple(pools), layout, hyper, single=False), hyper
+    return Target(tuple(pools), layout, hyper)
 
 
 def seconds_of(function) -> float:

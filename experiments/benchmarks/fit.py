@@ -32,8 +32,7 @@ def cold(dataset: str) -> dict:
     import sklearn.base  # noqa: F401
 
     from experiments.benchmarks.common import peak_megabytes
-    from soar_jax import datasets
-    from soar_jax.estimators.soar import SOARClassifier
+    from soar_jax import SOARClassifier, datasets
 
     seconds["imports"] = time.perf_counter() - start
     imported = peak_megabytes()

@@ -18,42 +18,41 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.benchmarks.common import best_of, peak_megabytes, random_problem, seconds_of
+from experiments.benchmarks.common import best_of, peak_megabytes, random_target, seconds_of
 from experiments.study import RESULTS, Study, table
-from soar_jax.sampling import kernels
 from soar_jax._base import in_float64
-from soar_jax.score.flips import init
-from soar_jax.score.pair import pair_from
-from soar_jax.sampling.relatives import Kinship
+from soar_jax.sampling.kernel import Context, draw_index
+from soar_jax.sampling.kernels.flip import FLIP
+from soar_jax.score.flips import state_of
+from soar_jax.score.pair import empty_pair
 
 
 @in_float64
 def flips(num_rows: int, num_patterns: int, num_chains: int, num_steps: int) -> dict:
     """Flips a second of all chains together."""
-    problem, hyper = random_problem(num_rows, num_patterns)
-    nobody = np.zeros(0, dtype=np.int64)
-    moves = kernels.make_moves(problem, hyper, Kinship(nobody, np.zeros((0, 0)), np.zeros((0, 0), bool)))
-    weights = kernels.Weights(*map(jnp.asarray, kernels.make_weights(problem, np.asarray(moves.edges))))
-    empty = init(problem, pair_from(problem, np.zeros((2, problem.bits.shape[2]), bool)))
+    target = random_target(num_rows, num_patterns)
+    context = Context(target.problem, target.numbered_pool)
+    weights = jnp.asarray(FLIP.weigh(target.problem, (), None))
+    empty = state_of(target.problem, empty_pair(target.problem))
     half = num_chains // 2
     states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], half, axis=0), empty)
-    step = jax.vmap(kernels.flip_step, (0, 0, 0, None, None, None))
+    step = jax.vmap(FLIP.step, (0, 0, 0, None, None, None))
 
     @jax.jit
-    def run(key, states, problem, moves, weights):
+    def run(key, states, context, weights):
         uniforms = jax.random.uniform(key, (num_steps, half, 2), jnp.float64)
-        choices = kernels.choose("flip", weights, uniforms[..., 0])
+        choices = draw_index(weights, uniforms[..., 0])
 
         def advance(states, drawn):
-            return step(*drawn, states, problem, moves, jnp.float64(0.2))[0], None
+            return step(*drawn, states, context, (), jnp.float64(0.2))[0], None
 
         return jax.lax.scan(advance, states, (choices, uniforms[..., 1:]))[0]
 
-    first = seconds_of(lambda: run(jax.random.key(0), states, problem, moves, weights))
+    first = seconds_of(lambda: run(jax.random.key(0), states, context, weights))
 
     @in_float64
     def work(seed):
-        return jax.block_until_ready(run(jax.random.key(seed), states, problem, moves, weights))
+        return jax.block_until_ready(run(jax.random.key(seed), states, context, weights))
 
     with ThreadPoolExecutor(2) as executor:
         seconds = best_of(lambda: list(executor.map(work, (1, 2))), 3)

@@ -16,11 +16,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.benchmarks.common import best_of, exponent, random_problem, seconds_of
+from experiments.benchmarks.common import best_of, exponent, random_target, seconds_of
 from experiments.study import RESULTS, Study, table
 from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT
-from soar_jax.score.pair import count_all, pair_from, flip_log_joints
+from soar_jax.score.pair import count_all, flip_log_joints, pair_from
 
 popcount = jax.lax.population_count
 
@@ -88,7 +88,7 @@ def loop_of(function, problem, masks):
 
 @in_float64
 def layouts(num_rows: int, num_patterns: int, names, num_masks: int) -> list[dict]:
-    problem, _ = random_problem(num_rows, num_patterns)
+    problem = random_target(num_rows, num_patterns).problem
     rng = np.random.default_rng(1)
     masks = rng.integers(0, 2**63, (num_masks, 2, problem.bits.shape[1]), dtype=np.uint64)
     expected = np.asarray(ours(problem, jnp.asarray(masks[0]))).sum()
@@ -116,11 +116,11 @@ def layouts(num_rows: int, num_patterns: int, names, num_masks: int) -> list[dic
 @in_float64
 def growth(num_rows: int, num_patterns: int) -> dict:
     """Milliseconds of a pass, and of a pass with the log joint of every neighbour."""
-    problem, _ = random_problem(num_rows, num_patterns)
+    problem = random_target(num_rows, num_patterns).problem
     num_masks = int(np.clip(4e8 // (num_rows * num_patterns / 64), 3, 400))
     masks = np.random.default_rng(1).integers(0, 2**63, (num_masks, 2, problem.bits.shape[1]), dtype=np.uint64)
     seconds, compilation = loop_of(ours, problem, masks)
-    pair = pair_from(problem, np.zeros((2, problem.bits.shape[2]), bool))
+    pair = pair_from(problem, np.zeros((2, problem.num_slots), bool))
 
     def scored(problem, mask):  # the planes differ each time, so that no pass can be moved out of the loop
         planes = pair.planes.at[:, 0].set(mask).at[1, 0].set(jnp.uint64(0))

@@ -13,9 +13,8 @@ class _Rival:
     """Algorithm 1 over some way of scoring neighbours; the pools, priors and settings are the model's own."""
 
     def __init__(self, model, seed=0):
-        self.hyper = model._hyper
-        candidates = model._candidates
-        self.layout, self.pools = candidates.layout, candidates.pools
+        target = model.fitted_pair_.target
+        self.layout, self.pools, self.hyper = target.layout, target.pools, target.hyper
         self.lengths = [pool.length for pool in self.pools]
         self.rng = np.random.default_rng(seed)
         self.included = [np.zeros(len(pool), bool) for pool in self.pools]

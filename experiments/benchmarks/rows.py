@@ -53,12 +53,14 @@ def fit(kind: str, num_rows: int) -> dict:
     before = peak_megabytes()
     start = time.perf_counter()
     model = SOARClassifier().fit(X, y)
+    seconds = time.perf_counter() - start
+    target = model.fitted_pair_.target
     return {
         "kind": kind,
         "rows": num_rows,
-        "bits_a_pattern": int(model._candidates.layout.num_words * 64),
-        "patterns": [len(pool) for pool in model._candidates.pools],
-        "seconds": time.perf_counter() - start,
+        "bits_a_pattern": int(target.layout.num_words * 64),
+        "patterns": [len(pool) for pool in target.pools],
+        "seconds": seconds,
         "table_mb": before,
         "peak_mb": peak_megabytes(),
         "rules": len(model.rules_),

@@ -22,9 +22,9 @@ from sklearn.model_selection import train_test_split
 
 from experiments.study import RESULTS, Study, table
 from soar_jax import SOARClassifier, datasets
-from soar_jax.sampling import run as mcmc
 from soar_jax.posterior.diagnosis import figures_of
-from soar_jax.estimators.sampling import fitted_pair, problem_of
+from soar_jax.sampling.plan import FLIP
+from soar_jax.sampling.run import run
 
 NUM_CHAINS = 4
 MANY_CHAINS = 64
@@ -50,7 +50,7 @@ def setting():
 
 def dense_log_joint(numeric, model, covers, lengths, y, log_beta):
     """The log joint of a vector of 0/1, written for a dense matrix in NumPy's vocabulary."""
-    hyper = model._hyper
+    hyper = model.fitted_pair_.target.hyper
     split = len(lengths[0])
 
     def log_joint(z):
@@ -85,35 +85,24 @@ def effective(sizes, seconds):
 
 
 def ours(model, num_draws):
-    problem, kinship = problem_of(model)
-    annealed = fitted_pair(model, problem.bits.shape[2])
+    fitted = model.fitted_pair_
 
-    def run(seed, draws, warmup, num_groups, **more):
-        return mcmc.run(
-            problem,
-            model._hyper,
-            kinship,
-            seed=seed,
-            num_draws=draws,
-            num_warmup=warmup,
-            annealed=annealed,
-            num_groups=num_groups,
-            **more,
-        )
+    def sample(seed, draws, warmup, **more):
+        return run(fitted.target, seed=seed, num_draws=draws, num_warmup=warmup, annealed=fitted.included, **more)
 
     results = {}
     for name, more in {
-        "soar_jax, default: 4 groups of 20 temperatures": dict(num_groups=4, num_temperatures=20),
-        OURS: dict(num_groups=MANY_CHAINS, num_temperatures=1, plan=mcmc.Plan(200, 0, 0, 0), dispersed=False),
+        "soar_jax, default: 4 chains of 20 temperatures": dict(num_chains=NUM_CHAINS, num_temperatures=20),
+        OURS: dict(num_chains=MANY_CHAINS, num_temperatures=1, plan=((FLIP, 200),), dispersed=False),
     }.items():
         start = time.perf_counter()
-        run(0, 25, 25, **more)
+        sample(0, 25, 25, **more)
         first = time.perf_counter() - start
-        run(1, 25, 200, **more)
+        sample(1, 25, 200, **more)
         start = time.perf_counter()
-        found = run(2, num_draws, 200, **more)
+        found = sample(2, num_draws, 200, **more)
         seconds = time.perf_counter() - start
-        sizes = found.included[:, :, 0].sum(axis=-1).T
+        sizes = found.included[:, :, 0].sum(axis=-1)
         results[name] = {**effective(sizes, seconds), "compile_seconds": first}
     return results
 
@@ -232,10 +221,10 @@ def main(argv=None) -> dict:
     model, covers, lengths, y = setting()
     study.say(f"{len(lengths[0])} + {len(lengths[1])} candidates")
     # all four rivals must score the same pair alike
-    fitted = fitted_pair(model, max(map(len, lengths)))
+    fitted = model.fitted_pair_.included
     z = np.concatenate([fitted[side, : len(lengths[side])] for side in (0, 1)]).astype(float)
     log_joint = dense_log_joint(np, model, [c.astype(float) for c in covers], lengths, y.astype(float), betaln)
-    hyper = model._hyper
+    hyper = model.fitted_pair_.target.hyper
     is_used = hyper.pool_size > 0
     constant = betaln(hyper.alpha, hyper.beta).sum() + betaln(hyper.rule_alpha, hyper.rule_beta)[is_used].sum()
     if abs(log_joint(z) - constant + model.score_) > 1e-8 * abs(model.score_):

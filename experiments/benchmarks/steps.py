@@ -25,12 +25,11 @@ from experiments.benchmarks.common import best_of, seconds_of
 from experiments.benchmarks.rivals import DenseRival, PackedRival, RememberingRival
 from experiments.study import RESULTS, Study, table
 from soar_jax import SOARClassifier, datasets
-from soar_jax.search import anneal
 from soar_jax._base import in_float64
-from soar_jax.search.anneal_step import unpack
-from soar_jax.search.descent import Clock
+from soar_jax._progress import Clock
 from soar_jax.score.pair import count_all
-from soar_jax.score.problem import make_problem
+from soar_jax.search import anneal
+from soar_jax.search.anneal_step import unpack
 
 TABLES = {"adult": 25_000, "car": 1_200}
 RESTARTS = (1, 4, 32, 100, 1024)
@@ -43,25 +42,25 @@ RIVALS = {  # and how many steps
 DEFAULTS = SOARClassifier()
 
 
-def anneal_all(problem, num_restarts, seed=0):
-    """Seconds of whole annealing runs, in groups and threads as in a fit, and the share of steps that read the pool."""
-    programs = anneal.on_one_device(problem)
+def anneal_all(target, num_restarts, seed=0):
+    """Seconds of whole annealing runs, in batches and threads as in a fit, and the share of steps that read the pool."""
+    programs = anneal.on_one_device(target.problem, target.numbered_pool)
     schedule = anneal.Schedule(
         np.int32(DEFAULTS.n_iter),
         np.float64(DEFAULTS.temperature),
         np.float64(DEFAULTS.random_share),
         np.bool_(DEFAULTS.row_choice == "best"),
     )
-    groups = anneal.group_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)
-    restarts = anneal.Restarts(programs, groups, num_restarts)
+    batches = anneal.batch_restarts(num_restarts, target.problem.bits.shape[1], programs.num_threads)
+    restarts = anneal.Restarts(programs, batches, num_restarts)
 
-    def work(group):
+    def work(batch):
         for block in range(DEFAULTS.n_iter // anneal.BLOCK):
-            restarts.advance(group, block, seed, schedule, Clock(None))
+            restarts.advance(batch, block, seed, schedule, Clock(None))
 
     start = time.perf_counter()
     with ThreadPoolExecutor(programs.num_threads) as executor:
-        list(executor.map(work, range(len(groups))))
+        list(executor.map(work, range(len(batches))))
     seconds = time.perf_counter() - start
     looked_up = sum(int(unpack(info.packed)["looked_up"].sum()) for infos in restarts.infos for info in infos)
     return seconds, looked_up / (num_restarts * DEFAULTS.n_iter)
@@ -79,14 +78,14 @@ def pass_seconds(problem) -> float:
 def race(name: str, restarts_list, say) -> dict:
     X, y = getattr(datasets, f"load_{name}")()
     model = SOARClassifier(n_iter=100, n_restarts=1).fit(X.head(TABLES[name]), y.head(TABLES[name]))
-    problem = make_problem(model._candidates.pools, model._candidates.layout, model._hyper, single=False)
+    target = model.fitted_pair_.target
     ours = []
     for restarts in restarts_list:
         jax.clear_caches()
         with jax.enable_x64(True):
-            first, _ = anneal_all(problem, restarts)
+            first, _ = anneal_all(target, restarts)
             repeats = 5 if restarts <= 4 else 1  # few restarts take milliseconds
-            runs = [anneal_all(problem, restarts, seed) for seed in SEEDS for _ in range(repeats)]
+            runs = [anneal_all(target, restarts, seed) for seed in SEEDS for _ in range(repeats)]
         seconds = sum(run[0] for run in runs) / len(runs)
         ours.append(
             {
@@ -111,10 +110,10 @@ def race(name: str, restarts_list, say) -> dict:
         say(f"{name} {label} {rivals[label]:.1f}")
     return {
         "rows": TABLES[name],
-        "patterns": [len(pool) for pool in model._candidates.pools],
+        "patterns": [len(pool) for pool in target.pools],
         "ours": ours,
         "rivals": rivals,
-        "passes_a_second": 1 / pass_seconds(problem),
+        "passes_a_second": 1 / pass_seconds(target.problem),
     }
 
 

@@ -26,12 +26,13 @@ from soar_jax.data.table import as_frame, frame_to_predict, require_columns
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import Rule, RuleSet
+from soar_jax.score.host import pool_sizes
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.rates import positive_rates
+from soar_jax.score.target import FittedPair, Target
 from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
 
 if TYPE_CHECKING:
-    from soar_jax.score.target import FittedPair
     from soar_jax.search.anneal import AnnealResult
 
 ROW_CHOICES = ("current", "best")
@@ -184,8 +185,6 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
 
     def _search(self, candidates: Candidates, started: float) -> None:
         from soar_jax.score.devices import current_mesh
-        from soar_jax.score.problem import pool_sizes
-        from soar_jax.score.target import FittedPair, Target
         from soar_jax.search import anneal
 
         hyper = self._hyperparameters(candidates.layout.num_rows, pool_sizes(candidates.pools))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from soar_jax.rules import Rule
+from soar_jax.score.target import FittedPair
 from soar_jax.states import STATES
-
-if TYPE_CHECKING:
-    from soar_jax.score.target import FittedPair
 
 
 def rule_table(fitted: FittedPair) -> pd.DataFrame:

@@ -14,7 +14,7 @@ Eq. (5) prints the last factor with alpha_A- and beta_A- exchanged against the d
 in eq. (3). Here PAN goes with alpha and PAP with beta, as the definition demands.
 
 Counts are integers, scores float64. The functions take and give JAX arrays and run under jit; call
-them inside `soar_jax._base.in_float64`. `host_log_joint` is the same written with SciPy.
+them inside `soar_jax._base.in_float64`. `soar_jax.score.host` has the same written with SciPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from scipy.special import betaln
 
 from soar_jax._base import IntArray
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
-from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import Problem
 from soar_jax.states import hits_and_misses
 
@@ -122,20 +121,3 @@ def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
 def log_joint(problem: Problem, counts: jax.Array, sizes: jax.Array) -> jax.Array:
     """Log joint of a pair and the labels (eq. 6, up to the constant of the data), from its counts and sizes."""
     return log_likelihood(problem, counts) + log_prior(sizes, problem.prior)
-
-
-def host_log_joint(positives: IntArray, negatives: IntArray, sizes: IntArray, hyper: Hyperparameters) -> float:
-    """Compute the log joint with SciPy from plain counts; shares no code with the functions above.
-
-    Parameters
-    ----------
-    positives, negatives : (4,) int
-        Class counts by state.
-    sizes : (2, max_length) int
-        Rules by side and length.
-    """
-    hits, misses = hits_and_misses(positives, negatives)
-    likelihood = betaln(hits + hyper.alpha, misses + hyper.beta) - betaln(hyper.alpha, hyper.beta)
-    inside, outside = np.asarray(sizes), hyper.pool_size - np.asarray(sizes)
-    prior = betaln(inside + hyper.rule_alpha, outside + hyper.rule_beta) - betaln(hyper.rule_alpha, hyper.rule_beta)
-    return float(likelihood.sum() + prior.sum())

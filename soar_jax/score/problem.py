@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from scipy.special import betaln
 
-from soar_jax._base import IntArray, Leaf, WordArray, in_float64, round_up_to_bucket
+from soar_jax._base import Leaf, WordArray, in_float64, round_up_to_bucket
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, BitLayout, pad_words
 from soar_jax.candidates.pools import Pool
 from soar_jax.score.priors import Hyperparameters
@@ -81,17 +81,6 @@ class Problem(NamedTuple):
     def num_slots(self) -> int:
         """Places for patterns per side: the larger pool, padded."""
         return int(self.bits.shape[2])
-
-
-def sizes_by_length(lengths: IntArray, num_lengths: int) -> IntArray:
-    """Count patterns of length 1, ..., num_lengths."""
-    return np.bincount(lengths, minlength=num_lengths + 1)[1 : num_lengths + 1].astype(np.int64)
-
-
-def pool_sizes(pools: tuple[Pool, Pool]) -> IntArray:
-    """Patterns by side and length: (2, longest pattern)."""
-    longest = max([1, *(int(pool.length.max(initial=1)) for pool in pools)])
-    return np.stack([sizes_by_length(pool.length, longest) for pool in pools])
 
 
 @in_float64

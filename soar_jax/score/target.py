@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
-from soar_jax.score.flips import NumberedPool, number_pool
-from soar_jax.score.joint import host_log_joint
+from soar_jax.score.host import host_log_joint, sizes_by_length
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import Problem, make_problem, sizes_by_length
 from soar_jax.states import state_masks
+
+if TYPE_CHECKING:
+    from soar_jax.score.flips import NumberedPool
+    from soar_jax.score.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,15 @@ class Target:
     @cached_property
     def problem(self) -> Problem:
         """The same as arrays on the device; made once."""
+        from soar_jax.score.problem import make_problem  # predicting needs no JAX
+
         return make_problem(self.pools, self.layout, self.hyper, single=self.single)
 
     @cached_property
     def numbered_pool(self) -> NumberedPool:
         """Both pools in one numbering, on the device; made once."""
+        from soar_jax.score.flips import number_pool
+
         return number_pool(self.problem)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,15 +1,14 @@
 import numpy as np
 import pytest
 
-from soar_jax import BOAClassifier, InputError, SOARClassifier
-from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
-
-from .conftest import coverage, random_table
+from soar_jax import BOAClassifier, InputError, Rule, SOARClassifier, UntrustedPosteriorWarning
+from soar_jax.score.rates import rate_posterior
+from tests.conftest import coverage, random_table
 
 QUICK = dict(n_iter=100, n_restarts=1, max_patterns=20, max_length=2)
 SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=4)
 # most runs here are short on purpose
-pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.diagnosis.UntrustedPosteriorWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.posterior.diagnosis.UntrustedPosteriorWarning")
 
 
 @pytest.fixture(scope="module")
@@ -26,21 +25,32 @@ def test_state_probabilities_sum_to_one_and_match_the_draws(sampled):
     assert shares.sum(axis=1).to_numpy() == pytest.approx(np.ones(40))
     # one draw by hand, through the rules' own text
     pools = model.pools_
-    for draw, chain in ((0, 0), (57, 3), (99, 1)):
+    for chain, draw in ((0, 0), (3, 57), (1, 99)):
         fires = []
         for side, name in enumerate(("positive", "negative")):
             rules = pools.loc[pools["side"] == name, "literals"].to_numpy()
-            chosen = rules[post.draws.included[draw, chain, side, : len(rules)]]
+            chosen = rules[post.draws.included[chain, draw, side, : len(rules)]]
             fires.append(coverage(rows, chosen))
         plus, minus = (f.any(axis=0) for f in fires)
         expected = np.select([plus & ~minus, minus & ~plus, plus & minus], [0, 1, 2], 3)
         assert np.array_equal(post._states(rows)[chain * post.num_draws + draw], expected)
 
 
-def test_averaged_probability_is_between_the_draws(sampled):
+def test_averaged_probability_is_the_mean_of_the_draws_and_lies_between_them(sampled):
+    """Each draw's probability is recomputed from its counts: the mean of a Beta posterior by state."""
     X, y, _, post = sampled
     probability = post.predict_proba(X)
     assert probability.sum(axis=1) == pytest.approx(np.ones(len(X)))
+    alpha, beta = post.fitted.target.hyper.alpha, post.fitted.target.hyper.beta
+    positives = (post.draws.counts & 0xFFFFFFFF).reshape(-1, 4)
+    negatives = (post.draws.counts >> 32).reshape(-1, 4)
+    speaks = np.array([True, False, True, False])
+    hits, misses = np.where(speaks, positives, negatives) + alpha, np.where(speaks, negatives, positives) + beta
+    rate = np.where(speaks, hits, misses) / (hits + misses)
+    by_draw = np.take_along_axis(rate, post._states(X), axis=1)
+    assert probability[:, 1] == pytest.approx(by_draw.mean(axis=0))
+    assert (by_draw.min(axis=0) - 1e-12 <= probability[:, 1]).all()
+    assert (probability[:, 1] <= by_draw.max(axis=0) + 1e-12).all()
     assert ((probability[:, 1] - y) ** 2).mean() < 0.2
 
 
@@ -59,8 +69,13 @@ def test_inclusion_has_errors_and_words_instead_of_nan_for_constants(sampled):
     assert set(inclusion["status"]) <= {"always", "sometimes"}
     sometimes = inclusion[inclusion["status"] == "sometimes"]
     assert sometimes["monte_carlo_error"].notna().all() and (sometimes["ess"] > 0).all()
-    assert inclusion["probability"].between(0, 1).all()
-    families = post.families()
+    # without thinning every round is a draw, so that the probability is exactly the share of the draws
+    for side, pool in zip(("positive", "negative"), post.pools, strict=True):
+        mine = inclusion[inclusion["side"] == side].set_index("rule")["probability"]
+        share = post.draws.included[:, :, ("positive", "negative").index(side), : len(pool)].mean(axis=(0, 1))
+        expected = {str(Rule(p)): q for p, q in zip(pool.patterns, share, strict=True) if q > 0}
+        assert mine.to_dict() == pytest.approx(expected)
+    families = post.families
     assert families["members"].sum() == len(inclusion)
     assert (families["probability"] <= 1).all()
 
@@ -72,7 +87,10 @@ def test_too_short_a_run_is_not_trusted_and_says_what_to_do():
     with pytest.warns(UntrustedPosteriorWarning, match="stays with the fitted pair"):
         post = model.sample_posterior(**{**SHORT, "num_draws": 20})
     assert np.array_equal(before, model.predict_proba(X))
-    for show in (lambda: post.inclusion, post.families, post.top_pairs, post.credible_set, post.rates, post.sizes):
+    for name in ("inclusion", "families", "rates", "sizes"):
+        with pytest.warns(UntrustedPosteriorWarning, match="Do NOT use"):
+            assert not getattr(post, name)["trusted"].any()
+    for show in (post.top_pairs, post.credible_set, post.find_families):
         with pytest.warns(UntrustedPosteriorWarning, match="Do NOT use"):
             assert not show()["trusted"].any()
     for show in (post.predict_proba, post.predict_state_proba, post.uncertainty):
@@ -89,7 +107,7 @@ def test_top_pairs_are_ranked_and_scored(sampled):
     post = sampled[3]
     top = post.top_pairs(3)
     assert top["share"].is_monotonic_decreasing
-    assert (top["score"] >= post._model.score_ - 1e-6).all()  # the MAP is the best
+    assert (top["score"] >= -post.fitted.log_joint - 1e-6).all()  # the MAP is the best
 
 
 def test_arviz_gets_labelled_draws(sampled):
@@ -109,11 +127,11 @@ def test_arviz_gets_labelled_draws(sampled):
 
 def test_rates_are_the_conjugate_posterior_of_the_states(sampled):
     post = sampled[3]
-    a, b = post._beta_parameters()
-    drawn = post._draw_rates()
+    a, b = rate_posterior(post.fitted.target.hyper, *post._state_counts())
+    drawn = post.draw_rates()
     deviation = (drawn - a / (a + b)) / np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
     assert abs(deviation.mean()) < 5 / np.sqrt(deviation.size) and deviation.std() == pytest.approx(1, abs=0.1)
-    assert np.array_equal(drawn, post._draw_rates())
+    assert np.array_equal(drawn, post.draw_rates())
 
 
 def test_credible_set_is_the_smallest(sampled):

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from soar_jax import BOAClassifier, InputError, Literal, Opinion, RulePrior, SOARClassifier, taxonomy_cross
-from soar_jax.cli.main import _read_table, main
+from soar_jax.cli.main import main
+from soar_jax.data.read import read_table
 
 QUICK = dict(n_iter=50, n_restarts=1, max_patterns=60)
 RNG = np.random.default_rng(0)
@@ -169,8 +170,8 @@ def test_csv_dates_and_the_word_none_are_read(tmp_path, capsys):
     args = ["fit", str(tmp_path / "t.csv"), "--target", "out", "--out", str(tmp_path / "m.json"), "--iterations", "50"]
     assert main([*args, "--restarts", "1"]) == 0
     assert "day > 2020" in capsys.readouterr().out
-    assert not _read_table(str(tmp_path / "t.csv"), [])["word"].isna().any()
-    assert _read_table(str(tmp_path / "t.csv"), ["None"])["word"].isna().any()
+    assert not read_table(str(tmp_path / "t.csv"), [])["word"].isna().any()
+    assert read_table(str(tmp_path / "t.csv"), ["None"])["word"].isna().any()
 
 
 def test_missing_marker_works_on_parquet_numbers(tmp_path, capsys):

@@ -6,10 +6,11 @@ import pytest
 
 from soar_jax import InputError
 from soar_jax.candidates import patterns
-from soar_jax.candidates.build import CandidateOptions, _keep_telling, resolve_threshold
+from soar_jax.candidates.build import CandidateOptions, _drop_uninformative, resolve_threshold
 from soar_jax.candidates.coverage import lay_out
-from soar_jax.data.items import build_items
 from soar_jax.candidates.patterns import Threshold, mine_fpgrowth, mine_packed
+from soar_jax.data.columns import TableValues
+from soar_jax.data.items import build_items
 from soar_jax.data.table import describe_column, group_rows
 
 OPTIONS = dict(
@@ -21,11 +22,11 @@ OPTIONS = dict(
 def prepare(make_table, seed, threshold, weights=None):
     frame, y = make_table(seed)
     weights = np.ones(len(frame), np.int64) if weights is None else weights
-    columns = [describe_column(frame[c], y, weights, threshold.reached, 4, "supervised") for c in frame]
+    columns = [describe_column(TableValues(frame)[c], y, weights, threshold.reached, 4, "supervised") for c in frame]
     items = build_items(columns, negations=True, missing=True)
-    rows = group_rows(frame, columns, y, weights)
+    rows = group_rows(TableValues(frame), columns, y, weights)
     layout = lay_out(rows)
-    items, masks, bits = _keep_telling(items, items.masks(rows), layout, threshold)
+    items, masks, bits = _drop_uninformative(items, items.masks(rows), layout, threshold)
     return items, rows, layout, masks, bits
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import logsumexp
 
 from soar_jax.sampling import run as mcmc
-
-from .problems import enumerate_log_joints, kinship_of, random_problem
+from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL, KERNELS
+from tests.problems import enumerate_log_joints, random_target
 
 # seeds for which even perfect draws stay well below the tolerance: see `expected_variation`
 PROBLEMS = [
@@ -21,15 +21,16 @@ PROBLEMS = [
     (113, (4, 6)),
     (114, (6, 6)),
 ]
+# steps per round of a kernel alone: as much work as a few sweeps over the pool; any other kernel gets DEFAULT_STEPS
+STEPS = {"flip": 160, "exchange": 20, "heal": 4, "informed": 6}
+DEFAULT_STEPS = 20
+# an exchange keeps the number of rules, so alone it cannot reach every pair
+HELPED = {"exchange": ((FLIP, 4),)}
 PLANS = {
-    "flip": mcmc.Plan(160, 0, 0, 0),
-    # an exchange keeps the number of rules, so alone it cannot reach every pair
-    "exchange": mcmc.Plan(4, 20, 0, 0),
-    "heal": mcmc.Plan(0, 0, 4, 0),
-    "informed": mcmc.Plan(0, 0, 0, 6),
-    "default": mcmc.Plan(20, 4, 4, 0),
+    **{k.name: (*HELPED.get(k.name, ()), (k, STEPS.get(k.name, DEFAULT_STEPS))) for k in KERNELS},
+    "default": ((FLIP, 20), (EXCHANGE, 4), (HEAL, 4)),
 }
-NUM_GROUPS = 32
+NUM_CHAINS = 32
 
 
 def expected_variation(exact, num_draws):
@@ -38,18 +39,16 @@ def expected_variation(exact, num_draws):
 
 
 def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1):
-    problem, pools, covers, weights, hyper = random_problem(seed, num_patterns=sizes, num_rows=60, max_weight=15)
-    values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
+    target, covers, weights = random_target(seed, num_patterns=sizes, num_rows=60, max_weight=15)
+    values, subsets = enumerate_log_joints(covers, weights, target.pools, target.hyper)
     exact = np.exp(values - logsumexp(values))
-    assert expected_variation(exact, NUM_GROUPS * num_draws) < 0.022
+    assert expected_variation(exact, NUM_CHAINS * num_draws) < 0.022
     draws = mcmc.run(
-        problem,
-        hyper,
-        kinship_of(problem, pools, weights),
+        target,
         seed=seed,
         num_draws=num_draws,
         num_warmup=200,
-        num_groups=NUM_GROUPS,
+        num_chains=NUM_CHAINS,
         num_temperatures=num_temperatures,
         thin=thin,
         plan=plan,
@@ -60,9 +59,9 @@ def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1):
     assert 0.5 * np.abs(visited - exact).sum() <= 0.03
     for side, n in enumerate(sizes):
         truth = exact.sum(axis=1 - side) @ subsets[side]
-        by_chain = draws.included[:, :, side, :n].mean(axis=0)
-        error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_GROUPS)
-        # five Monte Carlo errors of 32 groups: a correct sampler fails about once in 20,000 figures; rules that
+        by_chain = draws.included[:, :, side, :n].mean(axis=1)
+        error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_CHAINS)
+        # five Monte Carlo errors of 32 chains: a correct sampler fails about once in 20,000 figures; rules that
         # hardly ever change have no error to speak of
         assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + 2e-4).all()
     return draws, values
@@ -73,7 +72,7 @@ def test_default_mixture_with_tempering_samples_the_enumerated_posterior():
     # the trapezoid over five temperatures is not exact; a wrong sign or factor would be off by nats
     assert draws.log_evidence == pytest.approx(logsumexp(values), abs=1.0)
     assert (draws.round_trips > 0).all()
-    assert draws.betas[0] == 0 and draws.betas[-1] == 1 and (np.diff(draws.betas) > 0).all()
+    assert draws.ladder[0] == 0 and draws.ladder[-1] == 1 and (np.diff(draws.ladder) > 0).all()
 
 
 @pytest.mark.slow

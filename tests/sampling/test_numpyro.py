@@ -8,27 +8,30 @@ from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
 from soar_jax import SOARKernel, soar_model
-from soar_jax.sampling import temper
 from soar_jax._base import in_float64
+from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
+from tests.problems import enumerate_log_joints, tiny_target
 
-from .problems import enumerate_log_joints, tiny_problem
+SHORT = ((FLIP, 8), (EXCHANGE, 2), (HEAL, 1))
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    problem, moves, pools, covers, weights, hyper = tiny_problem()
+    target, covers, weights = tiny_target()
+    pools, hyper = target.pools, target.hyper
     values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
     row = np.concatenate([np.repeat(np.arange(30), weights[0]), np.repeat(np.arange(30), weights[1])])
     labels = np.repeat([1, 0], [weights[0].sum(), weights[1].sum()])
     lengths = tuple(pool.length for pool in pools)
     arguments = (tuple(cover[:, row] for cover in covers), lengths, hyper, labels)
-    return problem, moves, hyper, values, subsets, arguments
+    return target, values, subsets, arguments
 
 
 @in_float64
 def test_marginal_of_the_model_is_the_collapsed_log_joint(tiny):
     """p(y, z) = p(y, z, p, rho) / p(p, rho | y, z) at any p and rho; the denominator is conjugate."""
-    _, _, hyper, values, subsets, arguments = tiny
+    target, values, subsets, arguments = tiny
+    hyper = target.hyper
     covers, lengths, _, labels = arguments
     rng = np.random.default_rng(0)
     for i, j in rng.integers(0, 8, (12, 2)):
@@ -59,17 +62,17 @@ def test_marginal_of_the_model_is_the_collapsed_log_joint(tiny):
 
 @in_float64
 def test_prior_predictive_works(tiny):
-    arguments = tiny[5]
+    arguments = tiny[3]
     draws = Predictive(soar_model, num_samples=20)(jax.random.key(0), *arguments[:3])
     assert draws["label"].shape == (20, len(arguments[3])) and set(np.unique(draws["state"])) <= {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("betas", [[1.0], [0.0, 0.2, 1.0]])
+@pytest.mark.parametrize("ladder", [[1.0], [0.0, 0.2, 1.0]])
 @in_float64
-def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, betas):
+def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, ladder):
     """16 vectorised chains of 400 draws; five standard errors between chains."""
-    problem, moves, _, values, subsets, _ = tiny
-    kernel = SOARKernel(problem, moves, betas=betas, plan=temper.Plan(8, 2, 1, 0))
+    target, values, subsets, _ = tiny
+    kernel = SOARKernel(target, ladder=ladder, plan=SHORT)
     mcmc_run = MCMC(
         kernel, num_warmup=100, num_samples=400, num_chains=16, chain_method="vectorized", progress_bar=False
     )
@@ -89,7 +92,7 @@ def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, betas):
 @in_float64
 def test_generic_discrete_sampler_of_numpyro_agrees_with_enumeration_and_with_the_kernel(tiny):
     """DiscreteHMCGibbs on `soar_model`, 8 chains of 1,000; five standard errors between chains."""
-    problem, moves, _, values, subsets, arguments = tiny
+    target, values, subsets, arguments = tiny
     generic = MCMC(
         DiscreteHMCGibbs(HMC(soar_model, num_steps=4, trajectory_length=None), modified=True),
         num_warmup=200,
@@ -100,7 +103,7 @@ def test_generic_discrete_sampler_of_numpyro_agrees_with_enumeration_and_with_th
     )
     generic.run(jax.random.key(0), *arguments)
     ours = MCMC(
-        SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(8, 2, 1, 0)),
+        SOARKernel(target, ladder=[1.0], plan=SHORT),
         num_warmup=100,
         num_samples=1000,
         num_chains=8,
@@ -122,26 +125,27 @@ def test_generic_discrete_sampler_of_numpyro_agrees_with_enumeration_and_with_th
 
 def test_kernel_can_be_made_from_a_fitted_estimator():
     from soar_jax import SOARClassifier
-
-    from .conftest import random_table
+    from tests.conftest import random_table
 
     X, y = random_table(0, num_rows=200)
     model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
     with jax.enable_x64(True):
-        kernel = SOARKernel.from_estimator(model, betas=[1.0], plan=temper.Plan(3, 0, 0, 0))
+        kernel = SOARKernel.from_estimator(model, ladder=[1.0], plan=((FLIP, 3),))
         run = MCMC(kernel, num_warmup=5, num_samples=10, progress_bar=False)
         run.run(jax.random.key(0))
-    assert run.get_samples()["include_positive"].shape == (10, kernel.problem.bits.shape[2])
+    assert run.get_samples()["include_positive"].shape == (10, kernel.context.problem.num_slots)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPyro's R-hat of a constant site
 @in_float64
 def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
-    problem, moves, *_ = tiny
-    kernel = SOARKernel(problem, moves, betas=[1.0], plan=temper.Plan(3, 0, 0, 0))
+    target = tiny[0]
+    kernel = SOARKernel(target, ladder=[1.0], plan=((FLIP, 3),))
     run = MCMC(kernel, num_warmup=10, num_samples=20, thinning=2, num_chains=2, progress_bar=False,
                chain_method="sequential")  # fmt: skip
-    start = {name: jnp.zeros((2, problem.bits.shape[2]), jnp.int8) for name in ("include_positive", "include_negative")}
+    start = {
+        name: jnp.zeros((2, target.problem.num_slots), jnp.int8) for name in ("include_positive", "include_negative")
+    }
     run.run(jax.random.key(1), init_params=start)
     run.post_warmup_state = run.last_state
     run.run(jax.random.key(2))
@@ -151,6 +155,5 @@ def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
 
 
 def test_kernel_refuses_32_bit_types(tiny):
-    problem, moves, *_ = tiny
     with pytest.raises(ValueError, match="64-bit"):
-        SOARKernel(problem, moves).init(jax.random.key(0), 0, None, (), {})
+        SOARKernel(tiny[0]).init(jax.random.key(0), 0, None, (), {})

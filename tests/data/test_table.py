@@ -5,16 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soar_jax import InputError
+from soar_jax.data.columns import ColumnValues, TableValues, infer_kind
 from soar_jax.data.cuts import cut_points, shortest_number
 from soar_jax.data.items import build_items
-from soar_jax.data.table import as_frame, cells_of, describe_column, group_rows, infer_kind
+from soar_jax.data.table import as_frame, describe_column, group_rows
 
 ALL = lambda p, n: np.ones(len(p), bool)
 
 
 def describe(series, y=None, method="supervised", max_bins=5):
     y = np.arange(len(series)) % 2 == 0 if y is None else np.asarray(y)
-    return describe_column(series.rename("x"), y, np.ones(len(series), np.int64), ALL, max_bins, method)
+    return describe_column(ColumnValues(series.rename("x")), y, np.ones(len(series), np.int64), ALL, max_bins, method)
 
 
 @pytest.mark.parametrize(
@@ -67,12 +68,12 @@ def test_odd_column_names_are_kept():
 )
 def test_levels_match_by_text_and_unseen_ones_never_raise(seen, later, cells):
     column = describe(pd.Series(seen, dtype=object))
-    assert cells_of(pd.Series(later, dtype=object), column).tolist() == cells
+    assert ColumnValues(pd.Series(later, dtype=object)).cells(column).tolist() == cells
 
 
 def test_numbers_read_as_text_or_garbage_never_raise():
     column = describe(pd.Series([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), max_bins=2, method="quantile")
-    cells = cells_of(pd.Series(["1", "99", "junk", None, "-inf"], dtype=object), column)
+    cells = ColumnValues(pd.Series(["1", "99", "junk", None, "-inf"], dtype=object)).cells(column)
     assert cells.tolist() == [0, 1, 2, 2, 0]
 
 
@@ -142,11 +143,11 @@ def test_literals_on_cells_equal_literals_on_raw_values(
     )
     y = rng.random(50) < 0.5
     ones = np.ones(50, np.int64)
-    columns = [describe_column(frame[c], y, ones, ALL, 4, "supervised") for c in frame]
+    columns = [describe_column(TableValues(frame)[c], y, ones, ALL, 4, "supervised") for c in frame]
     items = build_items(columns, negations=True, missing=True)
     for i, literal in enumerate(items.literals):
         series = frame[literal.column]
-        by_cell = items.truth[i][cells_of(series, columns[items.column[i]])]
+        by_cell = items.truth[i][ColumnValues(series).cells(columns[items.column[i]])]
         assert np.array_equal(by_cell, literal.holds(series)), str(literal)
         if literal.op != "missing":
             assert not literal.holds(series)[series.isna()].any()
@@ -157,7 +158,7 @@ def test_grouping_keeps_class_totals_and_merges_equal_rows():
     y = np.array([True, False, True, True])
     columns = [describe(frame["a"]), describe(frame["b"])]
     columns = [type(c)(name, c.kind, c.levels, c.cuts) for name, c in zip("ab", columns, strict=True)]
-    rows = group_rows(frame, columns, y, np.array([1, 2, 3, 4]))
+    rows = group_rows(TableValues(frame), columns, y, np.array([1, 2, 3, 4]))
     assert sorted(zip(rows.positives.tolist(), rows.negatives.tolist(), strict=True)) == [(1, 2), (7, 0)]
 
 
@@ -167,7 +168,7 @@ def test_grouping_survives_keys_beyond_64_bits():
     frame = pd.concat([frame, frame], ignore_index=True)
     y = np.arange(400) < 200
     ones = np.ones(400, np.int64)
-    columns = [describe_column(frame[c], y, ones, ALL, 4, "supervised") for c in frame]
-    rows = group_rows(frame, columns, y, ones)
+    columns = [describe_column(TableValues(frame)[c], y, ones, ALL, 4, "supervised") for c in frame]
+    rows = group_rows(TableValues(frame), columns, y, ones)
     assert len(rows.cells) == 200
     assert (rows.positives == 1).all() and (rows.negatives == 1).all()

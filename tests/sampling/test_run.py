@@ -9,24 +9,23 @@ import pytest
 
 from soar_jax import InputError
 from soar_jax.sampling import run as mcmc
+from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from soar_jax.sampling.saved_run import SavedRun, fingerprint
 from soar_jax.sampling.temper import adapt_ladder, initial_ladder
+from tests.problems import random_problem, tiny_target
 
-from .problems import kinship_of, random_problem
-
-SETTINGS = dict(seed=3, num_warmup=100, num_groups=2, num_temperatures=3, thin=2)
-PLAN = mcmc.Plan(6, 2, 1, 0)
+SETTINGS = dict(seed=3, num_warmup=100, num_chains=2, num_temperatures=3, thin=2)
+PLAN = ((FLIP, 6), (EXCHANGE, 2), (HEAL, 1))
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    problem, pools, _, weights, hyper = random_problem(5, num_patterns=(3, 3), num_rows=30)
-    kinship = kinship_of(problem, pools, weights)
+    target, *_ = tiny_target()
 
     def run(**changes):
-        return mcmc.run(problem, hyper, kinship, plan=PLAN, **{**SETTINGS, "num_draws": 100, **changes})
+        return mcmc.run(target, plan=PLAN, **{**SETTINGS, "num_draws": 100, **changes})
 
-    return problem, run
+    return target.problem, run
 
 
 def same(one, other):
@@ -100,14 +99,14 @@ def test_an_interrupt_keeps_the_draws_so_far(tiny):
             raise KeyboardInterrupt
 
     draws = run(progress=interrupt)
-    assert draws.was_stopped and draws.packed.shape[0] == 50
-    assert np.array_equal(draws.packed, run().packed[:50])
+    assert draws.was_stopped and draws.packed.shape[1] == 50
+    assert np.array_equal(draws.packed, run().packed[:, :50])
 
 
 def test_a_time_budget_that_is_over_still_gives_a_block_of_draws(tiny):
     _, run = tiny
     draws = run(time_budget=1e-3)
-    assert draws.was_stopped and draws.packed.shape[0] == 25
+    assert draws.was_stopped and draws.packed.shape[1] == 25
 
 
 def test_a_warm_up_cut_by_the_budget_is_remembered_when_resumed(tiny, tmp_path):
@@ -128,29 +127,29 @@ def test_online_counts_include_the_rounds_thinned_away(tiny):
     thinned = run(thin=2, num_draws=100)
     assert thinned.num_rounds == 200
     assert thinned.visits.max() <= 200
-    kept = thinned.included.sum(axis=0)
+    kept = thinned.included.sum(axis=1)
     assert (thinned.visits >= kept).all() and (thinned.visits <= kept + 100).all()
 
 
 def test_power_flattens_towards_the_prior(tiny):
     _, run = tiny
     full, flat = run(), run(power=0.01)
-    assert flat.betas[-1] == pytest.approx(0.01)
+    assert flat.ladder[-1] == pytest.approx(0.01)
     assert flat.log_likelihood.mean() < full.log_likelihood.mean()
     assert flat.log_prior.mean() > full.log_prior.mean()
 
 
-def test_how_groups_are_spread_over_threads_changes_nothing(tiny, monkeypatch):
+def test_how_chains_are_spread_over_threads_changes_nothing(tiny, monkeypatch):
     _, run = tiny
     draws = run()
-    monkeypatch.setattr(mcmc, "_num_shards", lambda num_groups: 1)
+    monkeypatch.setattr(mcmc, "_num_threads", lambda num_chains: 1)
     same(draws, run())
 
 
 def test_ladder_adapts_towards_equal_rejection():
-    betas = initial_ladder(5)
-    adapted = adapt_ladder(betas, np.array([0.1, 0.9, 0.9, 0.9]))
-    assert np.diff(adapted)[0] < np.diff(betas)[0] and (np.diff(adapted) > 0).all()
+    ladder = initial_ladder(5)
+    adapted = adapt_ladder(ladder, np.array([0.1, 0.9, 0.9, 0.9]))
+    assert np.diff(adapted)[0] < np.diff(ladder)[0] and (np.diff(adapted) > 0).all()
 
 
 SCRIPT = """
@@ -162,7 +161,7 @@ from soar_jax._progress import ProgressBar
 X, y = random_table(0, num_rows=200)
 model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
 if sys.argv[2] == "kill":
-    import soar_jax.saved_run as saved_run
+    import soar_jax.sampling.saved_run as saved_run
     finish = saved_run.SavedRun.finish
     def finish_then_die(self, sampler, blocks, done):
         finish(self, sampler, blocks, done)

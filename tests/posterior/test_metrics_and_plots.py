@@ -7,10 +7,9 @@ import pytest
 
 from soar_jax import InputError, SOARClassifier, plots
 from soar_jax.posterior.metrics import brier_score, calibration_error, risk_coverage
+from tests.conftest import random_table
 
-from .conftest import random_table
-
-pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.diagnosis.UntrustedPosteriorWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.posterior.diagnosis.UntrustedPosteriorWarning")
 
 
 def test_calibration_error_of_honest_and_of_boastful_probabilities():

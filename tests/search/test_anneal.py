@@ -10,15 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax.search import anneal
-from soar_jax.search import anneal_step
-from soar_jax.search import descent
 from soar_jax._base import in_float64
-from soar_jax.score.joint import host_log_joint
+from soar_jax.score.host import host_log_joint
 from soar_jax.score.pair import pair_from
 from soar_jax.score.problem import MAX_RULES
-
-from .problems import enumerate_log_joints, random_problem
+from soar_jax.search import anneal, anneal_step, descent
+from tests.problems import enumerate_log_joints, random_problem
 
 SETTINGS = dict(num_steps=500, num_restarts=4, temperature=3.0, random_share=0.5, judge_by_best=False)
 
@@ -149,18 +146,18 @@ def test_every_step_is_that_of_algorithm_one_without_memory(judge_by_best):
 @pytest.mark.parametrize(
     ("num_restarts", "num_words", "num_threads"), [(1, 8, 2), (4, 8, 2), (5, 400, 2), (100, 400, 2), (3, 9000, 8)]
 )
-def test_groups_hold_every_restart_once_and_are_alike(num_restarts, num_words, num_threads):
-    groups = anneal.group_restarts(num_restarts, num_words, num_threads)
-    everyone = [restart for group in groups for restart in group]
-    assert everyone[:num_restarts] == list(range(num_restarts)) and len(everyone) - num_restarts < len(groups[0])
-    assert len({len(group) for group in groups}) == 1 and len(groups[0]) >= 2
-    assert len(groups[0]) == 2 or len(groups[0]) * num_words * 96 <= anneal.GROUP_BYTES
+def test_batches_hold_every_restart_once_and_are_alike(num_restarts, num_words, num_threads):
+    batches = anneal.batch_restarts(num_restarts, num_words, num_threads)
+    everyone = [restart for batch in batches for restart in batch]
+    assert everyone[:num_restarts] == list(range(num_restarts)) and len(everyone) - num_restarts < len(batches[0])
+    assert len({len(batch) for batch in batches}) == 1 and len(batches[0]) >= 2
+    assert len(batches[0]) == 2 or len(batches[0]) * num_words * 96 <= anneal.BATCH_BYTES
 
 
-def test_restarts_do_not_depend_on_their_group(monkeypatch):
+def test_restarts_do_not_depend_on_their_batch(monkeypatch):
     problem, *_ = random_problem(9, num_patterns=(40, 40), num_rows=60)
     together = run(problem, num_steps=150, num_restarts=5)
-    monkeypatch.setattr(anneal, "MAX_GROUP", 2)
+    monkeypatch.setattr(anneal, "MAX_BATCH", 2)
     apart = run(problem, num_steps=150, num_restarts=5)
     for name, values in together.history.items():
         assert np.array_equal(values, apart.history[name]), name
@@ -200,7 +197,7 @@ def test_a_descent_goes_on_where_a_block_ended():
     assert (best.log_joint, best.included.tolist(), best.is_optimal) == (3.0, [3], True)
 
 
-def test_an_error_in_one_group_ends_the_search(monkeypatch):
+def test_an_error_in_one_batch_ends_the_search(monkeypatch):
     problem, *_ = random_problem(4, num_patterns=(40, 40), num_rows=60)
     draw = anneal._draw
 
@@ -226,10 +223,8 @@ def test_device_value_equals_host_value():
     with jax.enable_x64(True):
         pair = pair_from(problem, result.included)
     positives, negatives = np.asarray(pair.counts) & 0xFFFFFFFF, np.asarray(pair.counts) >> 32
-    p, n = positives, negatives
-    taxonomy = np.array([p[0], n[0], n[1], p[1], p[2], n[2], p[3], n[3]])
     longest = hyper.pool_size.shape[1]
-    assert host_log_joint(taxonomy, np.asarray(pair.sizes)[:, 1 : longest + 1], hyper) == pytest.approx(
+    assert host_log_joint(positives, negatives, np.asarray(pair.sizes)[:, 1 : longest + 1], hyper) == pytest.approx(
         result.log_joint, rel=1e-9
     )
 

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax.search import anneal
-from soar_jax.score import flips
-from soar_jax.sampling import kernels
 from soar_jax._base import in_float64
+from soar_jax.sampling.kernel import Context
+from soar_jax.sampling.plan import FLIP
+from soar_jax.score import flips
 from soar_jax.score.pair import pair_from
-
-from .problems import random_problem, tiny_problem
+from soar_jax.search import anneal
+from tests.problems import random_problem, tiny_target
 
 FREE = {"parameter", "get-tuple-element", "tuple", "constant", "bitcast"}
 
@@ -35,19 +35,20 @@ def operations_by_loop(compiled):
 
 @pytest.fixture(scope="module")
 def tiny():
-    return tiny_problem()
+    return tiny_target()[0]
 
 
 @in_float64
 def test_a_flip_of_many_chains_stays_a_few_fat_operations(tiny):
-    problem, moves, *_ = tiny
-    empty = flips.init(problem, pair_from(problem, np.zeros((2, problem.bits.shape[2]), bool)))
+    context = Context(tiny.problem, tiny.numbered_pool)
+    problem = tiny.problem
+    empty = flips.state_of(problem, pair_from(problem, np.zeros((2, problem.num_slots), bool)))
     states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 8, axis=0), empty)
-    step = jax.vmap(kernels.flip_step, (0, 0, 0, None, None, None))
+    step = jax.vmap(FLIP.step, (0, 0, 0, None, None, None))
 
     @jax.jit
     def run(states, choices, uniforms):
-        advance = lambda states, drawn: (step(*drawn, states, problem, moves, jnp.float64(1.0))[0], None)
+        advance = lambda states, drawn: (step(*drawn, states, context, (), jnp.float64(1.0))[0], None)
         return jax.lax.scan(advance, states, (choices, uniforms))[0]
 
     compiled = run.lower(states, jnp.zeros((50, 8), jnp.int32), jnp.zeros((50, 8, 1))).compile()
@@ -58,7 +59,7 @@ def test_a_flip_of_many_chains_stays_a_few_fat_operations(tiny):
 
 @in_float64
 def test_an_annealing_step_stays_small(tiny):
-    problem = tiny[0]
+    problem = tiny.problem
     schedule = anneal.Schedule(jnp.int32(500), jnp.float64(3.0), jnp.float64(0.5), jnp.asarray(False))
     is_real = jnp.ones(4, bool)
     state = anneal.start(problem, 4)

@@ -11,11 +11,12 @@ from scipy.special import betaln
 
 from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
-from soar_jax.score.joint import host_log_joint, log_beta, log_likelihood, log_prior, prior_table
+from soar_jax.score.host import host_log_joint
+from soar_jax.score.joint import log_beta, log_likelihood, log_prior
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import MAX_TABLE_ROWS, _log_gamma
-
-from .problems import pack_counts, random_problem
+from soar_jax.score.tables import prior_table
+from tests.problems import pack_counts, random_problem
 
 
 @in_float64
@@ -53,10 +54,8 @@ def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
     hyper = Hyperparameters(
         *(10 ** rng.uniform(-2, np.log10(num_rows), (2, 4))), *(10 ** rng.uniform(-1, 3, (2, 2, 4))), pool
     )
-    p, n = positives, negatives
-    taxonomy = np.array([p[0], n[0], n[1], p[1], p[2], n[2], p[3], n[3]])
-    expected = host_log_joint(taxonomy, sizes, hyper)
-    assert device_log_joint((p, n), sizes, hyper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    expected = host_log_joint(positives, negatives, sizes, hyper)
+    assert device_log_joint((positives, negatives), sizes, hyper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_passive_negatives_go_with_alpha():

@@ -1,0 +1,83 @@
+"""The verdict: each thing that can be wrong, alone, is found, and the advice names what would mend it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from soar_jax.posterior.diagnosis import Figures, figures_of, judge
+
+
+def figures(**changes):
+    table = pd.DataFrame(
+        {"mean": 0.0, "mcse": 0.01, "ess_bulk": 900.0, "ess_tail": 800.0, "r_hat": 1.002},
+        index=["log joint", "literals"],
+    )
+    good = dict(
+        table=table,
+        family_spread=0.02,
+        round_trips=[9, 12],
+        least_swap_probability=0.5,
+        num_temperatures=10,
+        num_chains=2,
+        num_draws=1000,
+        thin=1,
+        power=1.0,
+        was_stopped=False,
+        num_candidates=100,
+        num_rows=500,
+    )
+    cells = changes.pop("cells", {})
+    for (row, column), value in cells.items():
+        table.loc[row, column] = value
+    return Figures(**{**good, **changes})
+
+
+def test_a_good_run_is_trusted_without_advice():
+    verdict = judge(figures())
+    assert verdict.is_trusted and not verdict.problems and not verdict.advice
+    assert "worst R-hat 1.002, at least 800 effective draws" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem", "advice"),
+    [
+        (dict(cells={("literals", "r_hat"): 1.02}), "R-hat above 1.01 for literals", "num_draws=4000"),
+        (dict(cells={("literals", "ess_tail"): 399.0}), "fewer than 400 effective draws of literals", "thin=4"),
+        (dict(family_spread=0.11), "family differs by 0.11", "num_draws=4000"),
+        (dict(num_chains=1), "single chain", "num_chains=4"),
+        (dict(num_draws=3), "3 draws per chain cannot be judged", "num_draws=12"),
+        (dict(round_trips=[2, 9], least_swap_probability=0.1), "only 2 replicas", "num_temperatures=20"),
+    ],
+)
+def test_each_problem_alone_is_found_and_named(changes, problem, advice):
+    verdict = judge(figures(**changes))
+    assert not verdict.is_trusted and len(verdict.problems) == 1
+    assert problem in verdict.problems[0]
+    assert any(advice in line for line in verdict.advice)
+    assert problem in str(verdict) and "Do NOT use" in str(verdict)
+
+
+def test_advice_follows_the_run():
+    bad = {("literals", "r_hat"): 1.5}
+    stopped = judge(figures(cells=bad, was_stopped=True))
+    assert any("stopped early" in line for line in stopped.problems)
+    assert any("time_budget" in line for line in stopped.advice) and not any("num_draws" in a for a in stopped.advice)
+    assert any("max_patterns" in line for line in judge(figures(cells=bad, num_candidates=201)).advice)
+    assert any("power=0.1" in line for line in judge(figures(cells=bad, num_rows=10_001)).advice)
+    assert not any("power" in line for line in judge(figures(cells=bad, num_rows=10_001, power=0.1)).advice)
+    assert not any("num_temperatures" in a for a in judge(figures(round_trips=[2, 9])).advice)  # swaps are fine
+
+
+def test_constant_functionals_are_no_problem():
+    verdict = judge(figures(table=figures_of({"size": np.ones((4, 100)), "other": np.zeros((4, 100))})))
+    assert verdict.is_trusted and "one and the same pair" in str(verdict)
+    assert verdict.to_dict()["functionals"]["size"]["r_hat"] is None
+
+
+def test_figures_agree_with_arviz_and_mark_disagreeing_chains():
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=(4, 500))
+    table = figures_of({"good": good, "bad": good + np.arange(4)[:, None]})
+    assert table.loc["good", "r_hat"] < 1.01 and table.loc["bad", "r_hat"] > 1.5
+    assert 1500 < table.loc["good", "ess_bulk"] < 2600
+    assert table.loc["good", "mcse"] == pytest.approx(good.std() / np.sqrt(2000), rel=0.2)
