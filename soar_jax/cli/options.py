@@ -33,7 +33,7 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
     )
     add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
     add("--min-support", type=number_of, metavar="S", help="share (0.05) or number (50) of rows")
-    add("--max-patterns", type=int, metavar="N", help="candidates a side")
+    add("--max-patterns", type=int, metavar="N", help="candidates per side")
     add("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
     add("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
     add("--restarts", type=int, metavar="N", help="annealing runs side by side")

@@ -19,7 +19,7 @@ def add_parser(commands: Any) -> None:
     predict.add_argument("table", metavar="TABLE", help="CSV or Parquet file; only the rules' columns are needed")
     predict.add_argument("--out", metavar="FILE.csv", help="write here instead of to standard output")
     predict.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing")
-    predict.add_argument("--json", action="store_true", help="one JSON object a row instead of CSV")
+    predict.add_argument("--json", action="store_true", help="one JSON object per row instead of CSV")
     predict.set_defaults(run=run)
 
 

@@ -30,7 +30,7 @@ class SOARClassifier(RuleSetClassifier):
         A pattern that covers at least this share or number of the rows of one class is a candidate
         too, so that a rare class gets rules. None: the same as ``min_support``.
     max_patterns : int
-        Largest number of candidates a side.
+        Largest number of candidates per side.
     screen : {"entropy", "gini"}
         Impurity by which candidates are ranked.
     pools : {"directed", "shared"}
@@ -76,7 +76,7 @@ class SOARClassifier(RuleSetClassifier):
     ----------
     positive_rules_, negative_rules_ : RuleSet
     rules_ : DataFrame
-        One line a rule. ``support``: training rows covered; ``precision``: share of them in the
+        One line per rule. ``support``: training rows covered; ``precision``: share of them in the
         rule's class; ``coverage``: share of the class covered; ``unique_coverage``: share of the
         class that no other rule of the set covers; ``aliases``: other patterns that cover exactly
         the same training rows.

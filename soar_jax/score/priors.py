@@ -122,7 +122,7 @@ class ExpectedRules:
     rules : float
         Expected number of rules in the set.
     length : float
-        Expected number of literals a rule.
+        Expected number of literals per rule.
     worth : float
         alpha + beta of each Beta prior: how firm the expectation is, in patterns.
     """

@@ -16,7 +16,7 @@ from soar_jax.score.tables import log_gamma_table, prior_table
 
 NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
-"""Rules a side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
+"""Rules per side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
 MAX_TABLE_ROWS = 1 << 18
 """Rows up to which log Gamma is looked up: 28 MB at most."""
 _MIN_LENGTHS = 8
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
     Attributes
     ----------
     bits : (2, num_words, num_slots) uint64
-        Packed coverage of both pools, word-major: scanning words and keeping one running count a
+        Packed coverage of both pools, word-major: scanning words and keeping one running count per
         pattern is what XLA turns into a fast loop; gathering a side's rows first would copy the pool.
     shift : (num_words,) uint64
         See `soar_jax.coverage`.

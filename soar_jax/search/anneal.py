@@ -37,7 +37,7 @@ BATCH_BYTES = 1 << 20
 def _draw(seed: int, restart: int, block: int) -> FloatArray:
     """Draw the uniforms (BLOCK, 4) of one block of one restart.
 
-    Four numbers a step are drawn on the host by a counter-based generator keyed by the seed: the
+    Four numbers per step are drawn on the host by a counter-based generator keyed by the seed: the
     same on every device and in every batch, and nothing to compile, unlike a generator on the device.
     """
     return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, restart, block])).random((BLOCK, 4))
@@ -156,7 +156,7 @@ class AnnealResult:
     restart_log_joints : (num_restarts,) float64
         Best log joint of each restart before the descent.
     history : dict of arrays
-        One entry a step and restart.
+        One entry per step and restart.
     seconds : dict
         Where the time went: compiling the annealer (the descent compiles beside it), annealing, descents.
     """
@@ -173,7 +173,7 @@ class AnnealResult:
 def _history(
     infos: list[list[AnnealInfo]], schedule: Schedule, num_restarts: int, log_joint_of_nothing: float
 ) -> dict[str, np.ndarray]:
-    """Join the blocks of every batch: one entry a step, restart after restart."""
+    """Join the blocks of every batch: one entry per step, restart after restart."""
     num_steps = min(int(schedule.num_steps), BLOCK * min(len(blocks) for blocks in infos))
     batches = [jax.tree.map(lambda *parts: np.concatenate(parts)[:num_steps], *blocks) for blocks in infos]
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, :num_restarts].T, *batches)
