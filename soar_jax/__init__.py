@@ -15,16 +15,19 @@ __version__ = "0.1.0"
 _WHERE = {
     "BOAClassifier": "estimators.boa",
     "Diagnosis": "posterior.diagnosis",
-    "ExpectedRules": "score.priors",
+    "ErrorRatio": "score.priors",
+    "ExpectedRules": "score.rule_priors",
     "InputError": "_base",
     "Literal": "data.literals",
     "Opinion": "score.priors",
     "Posterior": "posterior.posterior",
+    "Precision": "score.priors",
     "Rule": "rules",
-    "RulePrior": "score.priors",
+    "RulePrior": "score.rule_priors",
     "RuleSet": "rules",
     "SOARClassifier": "estimators.soar",
     "SOARKernel": "sampling.numpyro_kernel",
+    "SearchedRules": "score.rule_priors",
     "UntrustedPosteriorWarning": "posterior.diagnosis",
     "datasets": "datasets",
     "metrics": "posterior.metrics",
@@ -37,16 +40,19 @@ _WHERE = {
 __all__ = [
     "BOAClassifier",
     "Diagnosis",
+    "ErrorRatio",
     "ExpectedRules",
     "InputError",
     "Literal",
     "Opinion",
     "Posterior",
+    "Precision",
     "Rule",
     "RulePrior",
     "RuleSet",
     "SOARClassifier",
     "SOARKernel",
+    "SearchedRules",
     "UntrustedPosteriorWarning",
     "datasets",
     "metrics",
@@ -74,9 +80,12 @@ if TYPE_CHECKING:
     from soar_jax.score.devices import row_mesh as row_mesh
     from soar_jax.score.devices import use_mesh as use_mesh
     from soar_jax.score.numpyro_model import soar_model as soar_model
-    from soar_jax.score.priors import ExpectedRules as ExpectedRules
+    from soar_jax.score.priors import ErrorRatio as ErrorRatio
     from soar_jax.score.priors import Opinion as Opinion
-    from soar_jax.score.priors import RulePrior as RulePrior
+    from soar_jax.score.priors import Precision as Precision
+    from soar_jax.score.rule_priors import ExpectedRules as ExpectedRules
+    from soar_jax.score.rule_priors import RulePrior as RulePrior
+    from soar_jax.score.rule_priors import SearchedRules as SearchedRules
     from soar_jax.states import taxonomy_cross as taxonomy_cross
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import betaln
+
+from tests.oracles import log_rules, log_state
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -37,8 +38,8 @@ def coverage(frame, patterns):
     return np.array(out, dtype=bool).reshape(len(out), len(frame))
 
 
-def log_joint_of_cover(positive, negative, y, weights, sizes, pool_sizes, priors):
-    """Log joint by scipy from boolean covers; priors is an estimator's ``priors_``."""
+def log_joint_of_cover(positive, negative, y, weights, sizes, priors):
+    """Log joint from boolean covers; priors is an estimator's ``priors_``, sizes rules by side and kind."""
     y = np.asarray(y, dtype=bool)
     total = 0.0
     masks = {
@@ -48,15 +49,13 @@ def log_joint_of_cover(positive, negative, y, weights, sizes, pool_sizes, priors
         "passive": (~positive & ~negative, False),
     }
     for state, (mask, speaks_positive) in masks.items():
-        a, b = priors["states"][state]["alpha"], priors["states"][state]["beta"]
+        prior = [priors["states"][state][name] for name in ("alpha", "beta", "low", "high")]
         hits = weights[mask & (y == speaks_positive)].sum()
         misses = weights[mask & (y != speaks_positive)].sum()
-        total += betaln(hits + a, misses + b) - betaln(a, b)
+        total += log_state(hits, misses, prior)
     for side, name in enumerate(("positive", "negative")):
         rule = priors["rules"][name]
-        for length, (n, pool) in enumerate(zip(sizes[side], pool_sizes[side], strict=True)):
-            a, b = rule["alpha"][length], rule["beta"][length]
-            total += betaln(n + a, pool - n + b) - betaln(a, b)
+        total += log_rules(sizes[side], *(np.array(rule[part]) for part in ("searched", "alpha", "beta"))).sum()
     return float(total)
 
 
@@ -71,9 +70,12 @@ class Oracle:
         pools = model.pools_
         self.pools = [pools[pools["side"] == side].reset_index(drop=True) for side in ("positive", "negative")]
         self.cover = [coverage(self.frame, pool["literals"]) for pool in self.pools]
-        self.lengths = [pool["length"].to_numpy() for pool in self.pools]
-        self.longest = len(self.priors["rules"]["positive"]["alpha"])
-        self.pool_sizes = [np.bincount(n, minlength=self.longest + 1)[1:] for n in self.lengths]
+        kinds = [self.priors["rules"][side]["kind"] for side in ("positive", "negative")]
+        self.kinds = [
+            np.array([names.index(kind) for kind in pool["kind"]], dtype=int)
+            for names, pool in zip(kinds, self.pools, strict=True)
+        ]
+        self.num_kinds = len(kinds[0])
         rules = model.rules_
         self.fitted = [
             np.isin(
@@ -88,8 +90,8 @@ class Oracle:
         for side in (0, 1):
             members = np.flatnonzero(included[side])
             covers.append(self.cover[side][members].any(axis=0))
-            sizes.append(np.bincount(self.lengths[side][members], minlength=self.longest + 1)[1:])
-        return log_joint_of_cover(*covers, self.y, self.weights, sizes, self.pool_sizes, self.priors)
+            sizes.append(np.bincount(self.kinds[side][members], minlength=self.num_kinds))
+        return log_joint_of_cover(*covers, self.y, self.weights, sizes, self.priors)
 
     def neighbours(self):
         """Every pair one addition, removal or exchange away from the fitted one."""

@@ -6,13 +6,16 @@ from soar_jax.candidates.coverage import NEGATIVE_SHIFT, lay_out
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
-from soar_jax.score.host import pool_sizes
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.target import Target
+from tests.oracles import log_rules, log_state
 
 
-def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False):
-    """A target with random covers and weights; also its boolean covers and the weights of its rows."""
+def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False, bounded=False):
+    """A target with random covers and weights; also its boolean covers and the weights of its rows.
+
+    ``bounded`` cuts the rates off as the default does: consensus beyond two bounds, ambiguous between them.
+    """
     rng = np.random.default_rng(seed)
     positives, negatives = rng.integers(0, max_weight + 1, (2, num_rows))
     layout = lay_out(GroupedRows(np.arange(num_rows)[:, None], positives, negatives))
@@ -24,11 +27,22 @@ def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=F
         lengths = np.sort(rng.integers(1, 4, count))
         # nested names, so that longer patterns specialise shorter ones; the covers do not follow them
         patterns = tuple(tuple(Literal(f"s{side}l{j}", "==", 1) for j in range(k)) for k in lengths)
-        pools.append(Pool(patterns, ((),) * count, p, n, np.zeros(count), bits))
+        pools.append(Pool(patterns, ((),) * count, p, n, np.zeros(count), bits, np.zeros(count, int)))
         covers.append(cover)
-    sizes = pool_sizes(tuple(pools))
+    alpha, beta = rng.uniform(0.2, 20, (2, 4))
+    low, high = np.zeros(4), np.ones(4)
+    if bounded:
+        alpha, beta = rng.integers(1, 4, (2, 4)).astype(float)
+        below, above = rng.uniform(0.15, 0.4), rng.uniform(0.6, 0.85)
+        low, high = np.array([above, 1 - below, below, 1 - above]), np.array([1.0, 1.0, above, 1 - below])
+    # the kind of a pattern is its length; some patterns were searched that are no candidates
+    longest = max([1, *(int(pool.length.max(initial=1)) for pool in pools)])
+    kind = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)
+    pool_size = np.stack([np.bincount(pool.length, minlength=longest + 1)[1:] for pool in pools])
+    rule_alpha, rule_beta = rng.uniform(0.3, 10, (2, 2, longest))
+    searched = pool_size + rng.integers(0, 20, pool_size.shape)
     hyper = Hyperparameters(
-        *rng.uniform(0.2, 20, (2, 4)), *rng.uniform(0.3, 10, (2, 2, sizes.shape[1])), sizes.astype(np.int64)
+        alpha, beta, low, high, np.stack([kind, kind]), rule_alpha, rule_beta, searched.astype(float), pool_size
     )
     return Target(tuple(pools), layout, hyper, single), covers, (positives, negatives)
 
@@ -39,9 +53,20 @@ def random_problem(*args, **kwargs):
     return target.problem, target.pools, covers, weights, target.hyper
 
 
-def tiny_target():
+def tiny_target(bounded=False):
     """Three candidates per side, small enough to list all 64 pairs."""
-    return random_target(5, num_patterns=(3, 3), num_rows=30)
+    return random_target(5, num_patterns=(3, 3), num_rows=30, bounded=bounded)
+
+
+def priors_by_length(alpha, beta, rule_alpha, rule_beta, searched, pool_size=None):
+    """Hyper-parameters without bounds, in which the kind of a pattern is its length."""
+    longest = searched.shape[1]
+    kind = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)
+    pool_size = searched if pool_size is None else pool_size
+    kinds = np.stack([kind, kind])
+    return Hyperparameters(
+        alpha, beta, np.zeros(4), np.ones(4), kinds, rule_alpha, rule_beta, searched.astype(float), pool_size
+    )
 
 
 def pack_counts(positives, negatives):
@@ -49,9 +74,7 @@ def pack_counts(positives, negatives):
 
 
 def enumerate_log_joints(covers, weights, pools, hyper):
-    """Log joint of every pair of subsets by scipy: (2**num_positive, 2**num_negative)."""
-    from scipy.special import betaln
-
+    """Log joint of every pair of subsets: (2**num_positive, 2**num_negative)."""
     positives, negatives = weights
     subsets, covered, log_prior = [], [], []
     for side in (0, 1):
@@ -61,10 +84,9 @@ def enumerate_log_joints(covers, weights, pools, hyper):
         covered.append((z.astype(int) @ covers[side].astype(int)) > 0)
         lengths = np.array([len(p) for p in pools[side].patterns], dtype=int)
         total = np.zeros(2**count)
-        for length, size in enumerate(hyper.pool_size[side], start=1):
+        for length, searched in enumerate(hyper.searched[side], start=1):
             n = z[:, lengths == length].sum(axis=1)
-            a, b = hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1]
-            total += betaln(n + a, size - n + b) - betaln(a, b)
+            total += log_rules(n, searched, hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1])
         log_prior.append(total)
     value = log_prior[0][:, None] + log_prior[1][None, :]
     plus, minus = covered[0].astype(np.int64), covered[1].astype(np.int64)
@@ -73,5 +95,5 @@ def enumerate_log_joints(covers, weights, pools, hyper):
         p = (left * positives) @ right.T
         n = (left * negatives) @ right.T
         hits, misses = (p, n) if s in (0, 2) else (n, p)
-        value += betaln(hits + hyper.alpha[s], misses + hyper.beta[s]) - betaln(hyper.alpha[s], hyper.beta[s])
+        value += log_state(hits, misses, (hyper.alpha[s], hyper.beta[s], hyper.low[s], hyper.high[s]))
     return value, subsets

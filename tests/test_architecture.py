@@ -97,9 +97,9 @@ def test_rooms_export_nothing_by_themselves():
 
 
 PUBLIC = {
-    "BOAClassifier", "Diagnosis", "ExpectedRules", "InputError", "Literal", "Opinion", "Posterior", "Rule", "RulePrior",
-    "RuleSet", "SOARClassifier", "SOARKernel", "UntrustedPosteriorWarning", "datasets", "metrics", "plots", "row_mesh",
-    "soar_model", "taxonomy_cross", "use_mesh",
+    "BOAClassifier", "Diagnosis", "ErrorRatio", "ExpectedRules", "InputError", "Literal", "Opinion", "Posterior",
+    "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
+    "UntrustedPosteriorWarning", "datasets", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",
 }  # fmt: skip
 
 

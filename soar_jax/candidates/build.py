@@ -17,6 +17,7 @@ from soar_jax._base import BoolArray, InputError, IntArray, check_choice, check_
 from soar_jax.candidates.coverage import BitLayout, lay_out
 from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
 from soar_jax.candidates.pools import POOLS, SCREENS, Pool, build_pool, empty_pool
+from soar_jax.candidates.searched import Searched, count_searched
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items, build_items
 from soar_jax.data.table import describe_column, group_rows
@@ -98,8 +99,8 @@ class Candidates:
         Where each distinct row's bits lie.
     pools : (Pool, Pool)
         Candidates of the positive and the negative rule set.
-    num_frequent : int
-        Frequent patterns before screening.
+    searched : Searched
+        All mined patterns, by length and cuts.
     seconds : dict
         Time spent in each stage.
     """
@@ -107,7 +108,7 @@ class Candidates:
     columns: list[Column]
     layout: BitLayout
     pools: tuple[Pool, Pool]
-    num_frequent: int
+    searched: Searched
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -180,7 +181,11 @@ def build_candidates(
             )
     with _timed(seconds, "screening"):
         pools = _screen(patterns, items, item_bits, layout, options, single=single)
-    return Candidates(columns, layout, pools, len(patterns.items), seconds)
+        choices = patterns.per_literal(items.choices, 1.0)
+        searched = count_searched(
+            patterns.length, (choices > 1).sum(axis=1), choices.prod(axis=1), patterns.items.shape[1]
+        )
+    return Candidates(columns, layout, pools, searched, seconds)
 
 
 def _drop_uninformative(

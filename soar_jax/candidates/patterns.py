@@ -62,6 +62,10 @@ class MinedPatterns:
         """Number of literals of each pattern."""
         return (self.items >= 0).sum(axis=1)
 
+    def per_literal(self, values: np.ndarray, padding: float) -> np.ndarray:
+        """Look up a value of each literal: (num_patterns, max_length), ``padding`` where there is none."""
+        return np.append(values, padding)[self.items]
+
     def pack(self, item_bits: WordArray, chosen: IntArray) -> WordArray:
         """Packed coverage of some patterns from the packed literals."""
         with_true = np.concatenate([item_bits, np.full((1, item_bits.shape[1]), ~np.uint64(0))])

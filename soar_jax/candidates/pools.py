@@ -32,6 +32,8 @@ class Pool:
     impurity : (num_patterns,) float64
     bits : (num_patterns, num_words) uint64
         Packed coverage of the training rows.
+    num_cuts : (num_patterns,) int64
+        Literals of each candidate whose cut the labels placed.
     """
 
     patterns: tuple[tuple[Literal, ...], ...]
@@ -40,6 +42,7 @@ class Pool:
     negatives: IntArray
     impurity: FloatArray
     bits: WordArray
+    num_cuts: IntArray
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -54,7 +57,7 @@ class Pool:
 def empty_pool(num_words: int) -> Pool:
     """Make a pool without candidates: the negative side of the one-class method."""
     none = np.zeros(0, np.int64)
-    return Pool((), (), none, none, np.zeros(0), np.zeros((0, num_words), np.uint64))
+    return Pool((), (), none, none, np.zeros(0), np.zeros((0, num_words), np.uint64), none)
 
 
 def impurity(
@@ -162,4 +165,5 @@ def build_pool(
         patterns.negatives[chosen],
         impurities[chosen],
         np.stack(bits),
+        (patterns.per_literal(items.choices, 1.0)[chosen] > 1).sum(axis=1),
     )

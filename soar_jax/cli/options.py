@@ -34,8 +34,20 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
     add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
     add("--min-support", type=number_of, metavar="S", help="share (0.05) or number (50) of rows")
     add("--max-patterns", type=int, metavar="N", help="candidates per side")
-    add("--precision", type=float, metavar="RATE", help="how often a consensus should be right")
-    add("--worth", type=float, metavar="SHARE", help="worth of that opinion as a share of the rows")
+    add(
+        "--error-ratio",
+        type=float,
+        metavar="D",
+        help="alone, a side errs at most D times as often as the base rate",
+    )
+    add("--precision", type=float, metavar="RATE", help="alone, a side is right at least this often")
+    add(
+        "--worth",
+        type=float,
+        metavar="SHARE",
+        help="--precision is the paper's opinion, worth this share of the rows",
+    )
+    add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 3)")
     add("--restarts", type=int, metavar="N", help="annealing runs side by side")
     add("--iterations", type=int, metavar="N", help="annealing steps of each run")
     add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
@@ -73,8 +85,9 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
 def make_model(args: argparse.Namespace) -> Any:
     """Make the estimator that the options describe."""
     from soar_jax.estimators.boa import BOAClassifier
-    from soar_jax.estimators.soar import DEFAULT_CONSENSUS, SOARClassifier
-    from soar_jax.score.priors import Opinion
+    from soar_jax.estimators.soar import SOARClassifier
+    from soar_jax.score.priors import ErrorRatio, Opinion, Precision
+    from soar_jax.score.rule_priors import SearchedRules
 
     given = {
         "max_length": args.max_length,
@@ -87,11 +100,18 @@ def make_model(args: argparse.Namespace) -> Any:
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
     }
-    if args.precision is not None or args.worth is not None:
-        given["consensus"] = Opinion(
-            DEFAULT_CONSENSUS.rate if args.precision is None else args.precision,
-            share=DEFAULT_CONSENSUS.share if args.worth is None else args.worth,
-        )
+    if args.strictness is not None:
+        given["rule_prior"] = SearchedRules(args.strictness)
+    if args.error_ratio is not None:
+        if args.precision is not None:
+            raise InputError("Give --error-ratio or --precision, not both.")
+        given["consensus"] = ErrorRatio(args.error_ratio)
+    elif args.worth is not None:
+        if args.precision is None:
+            raise InputError("--worth says how firm --precision is; give both.")
+        given["consensus"] = Opinion(args.precision, share=args.worth)
+    elif args.precision is not None:
+        given["consensus"] = Precision(args.precision)
     kind = SOARClassifier if args.method == "soar" else BOAClassifier
     return kind(**{name: value for name, value in given.items() if value is not None})
 

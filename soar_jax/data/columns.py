@@ -39,6 +39,8 @@ class Column:
         Ascending cut points (for datetimes: microseconds since 1970 UTC).
     has_other : bool
         Some training rows have a level that is too rare for a literal.
+    choices : float
+        How many positions each cut could have taken: 1 where the labels did not place it.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Column:
     levels: tuple[Plain, ...] = ()
     cuts: tuple[float, ...] = ()
     has_other: bool = False
+    choices: float = 1.0
 
     @property
     def num_cells(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soar_jax._base import BoolArray, IntArray
+from soar_jax._base import BoolArray, FloatArray, IntArray
 from soar_jax.data.columns import Column
 from soar_jax.data.literals import Literal, LiteralOptions, offers
 from soar_jax.data.table import GroupedRows
@@ -24,11 +24,14 @@ class Items:
         Position of each literal's column.
     truth : tuple of bool arrays
         For each literal, whether it holds in each cell of its column.
+    choices : (num_items,) float64
+        How many literals each one stands for: those of a cut that the labels placed elsewhere.
     """
 
     literals: tuple[Literal, ...]
     column: IntArray
     truth: tuple[BoolArray, ...]
+    choices: FloatArray
 
     def masks(self, rows: GroupedRows) -> BoolArray:
         """Evaluate every literal on every distinct row: (num_items, num_distinct)."""
@@ -40,7 +43,8 @@ class Items:
     def select(self, keep: BoolArray) -> Items:
         """Keep some of the literals."""
         chosen = np.flatnonzero(keep)
-        return Items(tuple(self.literals[i] for i in chosen), self.column[chosen], tuple(self.truth[i] for i in chosen))
+        literals, truth = tuple(self.literals[i] for i in chosen), tuple(self.truth[i] for i in chosen)
+        return Items(literals, self.column[chosen], truth, self.choices[chosen])
 
     def compatible(self) -> BoolArray:
         """Which two literals may share a pattern.
@@ -66,4 +70,5 @@ def build_items(columns: Sequence[Column], *, negations: bool, missing: bool) ->
         tuple(literal for _, literal, _ in found),
         np.array([index for index, _, _ in found], dtype=np.int64),
         tuple(truth for _, _, truth in found),
+        np.array([columns[index].choices if literal.kind.is_bound else 1.0 for index, literal, _ in found]),
     )

@@ -41,6 +41,11 @@ class Kind(ABC):
     is_lower_bound: ClassVar[bool] = False
     is_upper_bound: ClassVar[bool] = False
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it compares with a cut point."""
+        return self.is_lower_bound or self.is_upper_bound
+
     @abstractmethod
     def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
         """Yield the literals of this kind that a column gives rise to."""

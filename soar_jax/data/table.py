@@ -17,7 +17,7 @@ import pandas as pd
 
 from soar_jax._base import BoolArray, InputError, IntArray, Plain
 from soar_jax.data.columns import CATEGORY, DATETIME, Column, ColumnValues, TableValues, plain_value
-from soar_jax.data.cuts import cut_points
+from soar_jax.data.cuts import cut_points, positions_per_cut
 
 
 def as_frame(X: Any) -> pd.DataFrame:
@@ -112,7 +112,8 @@ def describe_column(
     positives = np.bincount(inverse, (weights * y)[present], len(distinct)).astype(np.float64)
     negatives = np.bincount(inverse, (weights * ~y)[present], len(distinct)).astype(np.float64)
     cuts = cut_points(distinct, positives, negatives, max_bins=max_bins, method=method, is_time=kind == DATETIME)
-    return Column(str(values.series.name), kind, cuts=tuple(cuts))
+    choices = positions_per_cut(len(distinct), len(cuts)) if method == "supervised" else 1.0
+    return Column(str(values.series.name), kind, cuts=tuple(cuts), choices=choices)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from soar_jax.data.table import as_frame, frame_to_predict, require_columns
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import Rule, RuleSet
-from soar_jax.score.host import pool_sizes
-from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.priors import StatePriors, resolve
 from soar_jax.score.rates import positive_rates
+from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair, Target
 from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
 
@@ -140,8 +140,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         return CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})
 
     @abstractmethod
-    def _hyperparameters(self, num_rows: int, pool_size: IntArray) -> Hyperparameters:
-        """Turn the estimator's opinions into numbers for one table."""
+    def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
+        """Turn the estimator's bounds or opinions into numbers for one table."""
 
     # -- training -----------------------------------------------------------------------------
 
@@ -187,8 +187,11 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         from soar_jax.score.devices import current_mesh
         from soar_jax.search import anneal
 
-        hyper = self._hyperparameters(candidates.layout.num_rows, pool_sizes(candidates.pools))
-        target = Target(candidates.pools, candidates.layout, hyper, self._single)
+        layout = candidates.layout
+        states = self._state_priors(layout.num_positives, layout.num_negatives)
+        rules = SearchedRules() if self.rule_prior is None else self.rule_prior
+        hyper = resolve(states, rules, candidates.searched, candidates.pools)
+        target = Target(candidates.pools, layout, hyper, self._single)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         elapsed = time.perf_counter() - started
         with ProgressBar() if self.progress else nullcontext() as bar:
@@ -231,7 +234,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.history_ = pd.DataFrame(result.history)
         self.restart_scores_ = -result.restart_log_joints
         self.stage_seconds_ = {**candidates.seconds, **result.seconds}
-        self.num_frequent_patterns_ = candidates.num_frequent
+        self.num_frequent_patterns_ = candidates.searched.total
         self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
         self._set_rules(rule_table(fitted))
 

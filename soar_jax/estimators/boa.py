@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from soar_jax._base import IntArray
+import numpy as np
+
 from soar_jax.estimators.base import RuleSetClassifier
-from soar_jax.estimators.soar import DEFAULT_CONSENSUS, DEFAULT_RULES
-from soar_jax.score import priors
-from soar_jax.score.priors import Hyperparameters, Opinion
+from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_opinions
+
+PUBLISHED_CONSENSUS = Opinion(0.95, share=0.05)
 
 
 class BOAClassifier(RuleSetClassifier):
@@ -18,8 +19,10 @@ class BOAClassifier(RuleSetClassifier):
 
     Parameters
     ----------
-    consensus : Opinion or pair of Opinion, optional
-        How often a covered row should be positive and an uncovered one negative.
+    consensus : Opinion, ErrorRatio, Precision or pair of Opinion, optional
+        How often a covered row should be positive and an uncovered one negative; the default is an `Opinion`, as
+        published. A bound says how often a covered row must be positive; uncovered rows are then positive at most
+        as often as the base rate.
     max_length, min_support, min_class_support, max_patterns, screen, pools, miner, max_bins, cuts, \
 negations, missing_literals, rule_prior, n_iter, n_restarts, temperature, random_share, row_choice, \
 time_budget, progress, positive, random_state
@@ -28,9 +31,13 @@ time_budget, progress, positive, random_state
 
     _single = True
 
-    def _hyperparameters(self, num_rows: int, pool_size: IntArray) -> Hyperparameters:
-        consensus = DEFAULT_CONSENSUS if self.consensus is None else self.consensus
-        covered, uncovered = priors.both("consensus", consensus, (Opinion,))
-        rules = DEFAULT_RULES if self.rule_prior is None else self.rule_prior
-        # C- and active never occur; passive is "no rule fires" and speaks for the negative class
-        return priors.resolve((covered, uncovered), (uncovered, uncovered), rules, num_rows, pool_size)  # type: ignore[arg-type]
+    def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
+        consensus = PUBLISHED_CONSENSUS if self.consensus is None else self.consensus
+        num_rows = num_positives + num_negatives
+        if isinstance(consensus, ErrorRatio | Precision):
+            high = consensus.bounds(num_positives / num_rows)[1]
+            # C- and active never occur; passive is "no rule fires" and speaks for the negative class
+            low = np.array([high, 0.0, 0.0, num_negatives / num_rows])
+            return StatePriors(np.ones(4), np.ones(4), low, np.ones(4))
+        covered, uncovered = both("consensus", consensus, (Opinion,))
+        return from_opinions((covered, uncovered), (uncovered, uncovered), num_rows)  # type: ignore[arg-type]

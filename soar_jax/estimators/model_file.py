@@ -14,12 +14,15 @@ import pandas as pd
 from soar_jax import __version__
 from soar_jax._base import InputError
 from soar_jax._files import write_text_atomically
-from soar_jax.score.priors import ExpectedRules, Hyperparameters, Opinion, RulePrior
+from soar_jax.score.priors import ErrorRatio, Hyperparameters, Opinion, Precision
+from soar_jax.score.rule_priors import ExpectedRules, RulePrior, SearchedRules
 from soar_jax.states import TAXONOMY
 
 FORMAT = "soar-jax model"
-FORMAT_VERSION = 1
-_VALUE_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (Opinion, RulePrior, ExpectedRules)}
+FORMAT_VERSION = 2
+_VALUE_OBJECTS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Opinion, ErrorRatio, Precision, SearchedRules, RulePrior, ExpectedRules)
+}
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -89,7 +92,7 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         if content["has_feature_names"]:
             model.feature_names_in_ = np.array(content["columns"], dtype=object)
         model.training_taxonomy_ = pd.Series(content["training_taxonomy"], name="rows").reindex(TAXONOMY)
-        model._hyper = Hyperparameters(**{k: np.array(v) for k, v in content["hyperparameters"].items()})
+        model._hyper = _hyperparameters(content["hyperparameters"], found)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
         model.is_local_optimum_ = bool(content["is_local_optimum"])
@@ -113,6 +116,17 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"The model file is damaged: {type(error).__name__}: {error}") from error
     return model
+
+
+def _hyperparameters(content: Mapping[str, Any], version: int) -> Hyperparameters:
+    """Read the priors; files of version 1 had no bounds, and counted the candidates by length."""
+    fields = {name: np.array(value) for name, value in content.items()}
+    if version == 1:
+        longest = fields["pool_size"].shape[1]
+        by_length = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)
+        fields |= {"low": np.zeros(4), "high": np.ones(4), "kind": np.stack([by_length, by_length])}
+        fields["searched"] = fields["pool_size"].astype(np.float64)
+    return Hyperparameters(**fields)
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

@@ -47,8 +47,9 @@ def rule_table(fitted: FittedPair) -> pd.DataFrame:
 
 def pool_table(fitted: FittedPair) -> pd.DataFrame:
     """List all candidates of both sides."""
-    frames = []
+    frames, hyper = [], fitted.target.hyper
     for side, pool in enumerate(fitted.target.pools):
+        names = hyper.names(side)
         rules = [Rule(p) for p in pool.patterns]
         frames.append(
             pd.DataFrame(
@@ -62,6 +63,7 @@ def pool_table(fitted: FittedPair) -> pd.DataFrame:
                     "precision": (pool.negatives if side else pool.positives)
                     / np.maximum(pool.positives + pool.negatives, 1),
                     "impurity": pool.impurity,
+                    "kind": [names[k] for k in hyper.kinds_of(side, pool.length, pool.num_cuts)],
                     "aliases": [tuple(str(Rule(a)) for a in group) for group in pool.aliases],
                 }
             )

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from soar_jax._base import IntArray
+from soar_jax._base import InputError
 from soar_jax.estimators.base import RuleSetClassifier
-from soar_jax.score import priors
-from soar_jax.score.priors import Hyperparameters, Opinion, RulePrior
+from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_bounds, from_opinions
 
-DEFAULT_CONSENSUS = Opinion(0.95, share=0.05)
-DEFAULT_AMBIGUOUS = Opinion(0.5, share=0.5)
-DEFAULT_RULES = RulePrior(1.0, 100.0)
+DEFAULT_CONSENSUS = ErrorRatio(0.5)
+PAPER_AMBIGUOUS = Opinion(0.5, share=0.5)
+"""What goes with ``consensus=Opinion(...)`` when nothing else is said: ambiguous is a coin flip."""
 
 
 class SOARClassifier(RuleSetClassifier):
@@ -46,13 +45,17 @@ class SOARClassifier(RuleSetClassifier):
         Also offer literals "column is not level".
     missing_literals : bool
         Also offer literals "column is missing".
-    consensus : Opinion or pair of Opinion, optional
-        How often a consensus should be right and how many rows that opinion is worth; a pair sets
-        the positive and the negative side apart. A higher rate worth more rows abstains more.
+    consensus : ErrorRatio, Precision, Opinion or pair of them, optional
+        When may a side speak alone? ``ErrorRatio(0.5)``, the default: where it is wrong at most half as often as
+        the base rate would be. ``Precision(0.8)``: where it is right at least 80 % of the time. Stricter bounds usually
+        leave more rows ambiguous. ``Opinion(rate, share=...)`` is the paper's Beta prior. A pair sets the positive and
+        the negative side apart.
     ambiguous : Opinion or pair of Opinion, optional
-        Rate of the positive label in active and of the negative label in passive rows.
-    rule_prior : RulePrior, ExpectedRules or pair of them, optional
-        Prior on the number and length of rules.
+        Only beside ``consensus=Opinion(...)``: rate of the positive label in active and of the negative label in
+        passive rows. With bounds, ambiguous rows are those between them.
+    rule_prior : SearchedRules, RulePrior, ExpectedRules or pair of them, optional
+        Prior on the number and length of rules, over all patterns that were searched. ``SearchedRules(strictness)``,
+        the default, asks for as much evidence as the best of so many patterns shows in noise, and more.
     n_iter : int
         Annealing steps of each restart.
     n_restarts : int
@@ -161,14 +164,21 @@ class SOARClassifier(RuleSetClassifier):
         )
         self.ambiguous = ambiguous
 
-    def _hyperparameters(self, num_rows: int, pool_size: IntArray) -> Hyperparameters:
-        return priors.resolve(
-            DEFAULT_CONSENSUS if self.consensus is None else self.consensus,
-            DEFAULT_AMBIGUOUS if self.ambiguous is None else self.ambiguous,
-            DEFAULT_RULES if self.rule_prior is None else self.rule_prior,
-            num_rows,
-            pool_size,
-        )
+    def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
+        consensus = DEFAULT_CONSENSUS if self.consensus is None else self.consensus
+        positive, negative = both("consensus", consensus, (ErrorRatio, Precision, Opinion))
+        num_rows = num_positives + num_negatives
+        if isinstance(positive, Opinion) != isinstance(negative, Opinion):
+            raise InputError("consensus mixes an Opinion with a bound; give both sides the same form.")
+        if isinstance(positive, Opinion):
+            ambiguous = PAPER_AMBIGUOUS if self.ambiguous is None else self.ambiguous
+            return from_opinions((positive, negative), ambiguous, num_rows)  # type: ignore[arg-type]
+        if self.ambiguous is not None:
+            raise InputError(
+                "ambiguous is an opinion of its own only beside consensus=Opinion(...); with bounds, ambiguous rows "
+                "are those between them."
+            )
+        return from_bounds(positive, negative, num_positives / num_rows)  # type: ignore[arg-type]
 
     def predict_forced(self, X: Any) -> np.ndarray:
         """Resolve active rows by the paper's rule; None where the row stays ambiguous.

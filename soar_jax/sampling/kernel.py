@@ -120,7 +120,7 @@ class Kernel:
 
 def is_pattern(problem: Problem) -> FloatArray:
     """1 for every slot that holds a pattern, 0 for padding: (2 * num_slots,)."""
-    return (np.asarray(problem.length).reshape(-1) > 0).astype(np.float64)
+    return (np.asarray(problem.kind).reshape(-1) > 0).astype(np.float64)
 
 
 def mix_weights(everywhere: FloatArray, focus: FloatArray | None, share: float) -> FloatArray:

@@ -18,13 +18,13 @@ from soar_jax.score.problem import MAX_RULES
 
 
 class PriorTables(NamedTuple):
-    """What a draw from the prior looks up; a kind is a side and a length.
+    """What a draw from the prior looks up; here a kind is one of a side.
 
     Attributes
     ----------
-    size_cumulative : (2 * num_lengths, MAX_RULES + 1) float64
+    size_cumulative : (2 * num_kinds, MAX_RULES + 1) float64
         By kind: cumulative prior probability of 0, 1, ... rules.
-    kind_start : (2 * num_lengths,) int32
+    kind_start : (2 * num_kinds,) int32
         How many patterns have a smaller kind.
     """
 
@@ -34,15 +34,15 @@ class PriorTables(NamedTuple):
 
 @in_float64
 def make_prior_tables(context: Context, hyper: Hyperparameters) -> PriorTables:
-    """Tabulate the Beta-binomial law of the number of rules of each kind."""
+    """Tabulate the law of the number of rules of each kind, given that patterns outside the pools are out."""
     prior = np.asarray(context.problem.prior)
     table = np.ones((*prior.shape[:2], MAX_RULES + 1))
     n = np.arange(MAX_RULES + 1)
     for side, sizes in enumerate(hyper.pool_size):
-        for length, size in enumerate(sizes, start=1):
+        for kind, size in enumerate(sizes, start=1):
             ways = gammaln(size + 1) - gammaln(n + 1) - gammaln(np.maximum(size - n, 0) + 1)
-            mass = np.exp(np.where(n <= size, ways + prior[side, length, : MAX_RULES + 1], -np.inf))
-            table[side, length] = np.cumsum(mass) / mass.sum()
+            mass = np.exp(np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf))
+            table[side, kind] = np.cumsum(mass) / mass.sum()
     kinds = np.arange(2 * prior.shape[1])
     kind_start = np.searchsorted(np.sort(context.pool.kind), kinds).astype(np.int32)
     return PriorTables(*jax.device_put((table.reshape(-1, MAX_RULES + 1), kind_start)))

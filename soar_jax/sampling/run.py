@@ -103,20 +103,20 @@ class Draws:
         return np.unpackbits(self.packed, axis=-1, count=self.num_slots).astype(bool)
 
 
-def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, lengths: IntArray) -> BoolArray:
+def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, kinds: IntArray) -> BoolArray:
     """Draw a pair from the prior; a draw with too many rules is drawn again, and after some tries given up.
 
     A prior under which nearly every pair has too many rules gives the empty pair: a start, not a draw.
     """
     for _ in range(_MAX_TRIES):
-        included = np.zeros(lengths.shape, dtype=bool)
+        included = np.zeros(kinds.shape, dtype=bool)
         for side in (0, 1):
             rate = generator.beta(hyper.rule_alpha[side], hyper.rule_beta[side])
-            real = lengths[side] > 0
-            included[side, real] = generator.random(real.sum()) < rate[lengths[side, real] - 1]
+            real = kinds[side] > 0
+            included[side, real] = generator.random(real.sum()) < rate[kinds[side, real] - 1]
         if included.sum(axis=1).max() <= MAX_RULES:
             return included
-    return np.zeros(lengths.shape, dtype=bool)
+    return np.zeros(kinds.shape, dtype=bool)
 
 
 def integrate(log_likelihood: FloatArray, ladder: FloatArray) -> tuple[float, float]:
@@ -166,13 +166,13 @@ class Sampler:
         self.context = Context(problem, target.numbered_pool)
         self.prior = make_prior_tables(self.context, hyper)
         self.kinship = find_kinship(target.pools, target.layout, problem.num_slots)
-        self.lengths = np.asarray(problem.length).astype(np.int64)
+        self.kinds = np.asarray(problem.kind).astype(np.int64)
         self.ladder = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         starts = [
             annealed
             if annealed is not None and (chain % 2 == 1 or not dispersed)
-            else prior_pair(generator, hyper, self.lengths)
+            else prior_pair(generator, hyper, self.kinds)
             for chain in range(num_chains)
             for _ in range(num_temperatures)
         ]
@@ -311,7 +311,7 @@ class _Run:
         if self.progress is not None:
             draws = block.draws
             score = -float(np.mean(draws.log_likelihood[-1] + draws.log_prior[-1]))
-            members = np.unpackbits(draws.included[-1], axis=-1, count=self.sampler.lengths.shape[1])
+            members = np.unpackbits(draws.included[-1], axis=-1, count=self.sampler.kinds.shape[1])
             sizes = members.sum(axis=-1).mean(axis=0)
             done, total = num_done * BLOCK, num_blocks * BLOCK
             self.progress(Progress(phase, done, total, score, (round(sizes[0]), round(sizes[1]))))
@@ -411,7 +411,7 @@ def _join(under_way: _Run, num_blocks: int, num_draws: int) -> Draws:
         evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.ladder)
     return Draws(
         packed=draws.included,
-        num_slots=sampler.lengths.shape[1],
+        num_slots=sampler.kinds.shape[1],
         counts=draws.counts,
         log_likelihood=draws.log_likelihood,
         log_prior=draws.log_prior,

@@ -36,8 +36,8 @@ class NumberedPool(NamedTuple):
     rows : (2 * num_slots, num_words) uint64
         Packed coverage, one contiguous row per pattern.
     kind : (2 * num_slots,) int32
-        side * num_lengths + length.
-    prior_gain : (2 * num_lengths, MAX_RULES + 1) float64
+        side * num_kinds + kind.
+    prior_gain : (2 * num_kinds, MAX_RULES + 1) float64
         By kind: what the (n + 1)-th rule of that kind adds to the log prior.
     """
 
@@ -62,10 +62,10 @@ def number_pool(problem: Problem) -> NumberedPool:
     """Lay out rows and the prior's differences."""
     num_words, num_slots = problem.bits.shape[1:]
     prior = np.asarray(problem.prior)
-    num_lengths = prior.shape[1]
-    kind = (np.arange(2)[:, None] * num_lengths + np.asarray(problem.length)).reshape(-1)
+    num_kinds = prior.shape[1]
+    kind = (np.arange(2)[:, None] * num_kinds + np.asarray(problem.kind)).reshape(-1)
     with np.errstate(invalid="ignore"):
-        gain = np.diff(prior, axis=-1).reshape(2 * num_lengths, -1)
+        gain = np.diff(prior, axis=-1).reshape(2 * num_kinds, -1)
     rows = np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_slots, num_words)
     return NumberedPool(*jax.device_put((rows, kind.astype(np.int32), np.where(np.isnan(gain), -np.inf, gain))))
 

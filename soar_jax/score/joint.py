@@ -4,9 +4,9 @@ r"""The log joint of a pair of rule sets and the labels (eq. 4 to 6 of the paper
 paper                     here
 ========================  =============================================================
 CTP, CFP, ..., PAN        ``counts`` (4,), packed: positives + (negatives << 32) by state
-rho_C+, rho_C-, ...       integrated out; Beta(``alpha[s]``, ``beta[s]``) by state s
-p_l                       integrated out; Beta(``rule_alpha[side, l]``, ``rule_beta``)
-n_l                       ``sizes`` (2, num_lengths): rules of each side and length
+rho_C+, rho_C-, ...       integrated out; Beta(``alpha[s]``, ``beta[s]``) by state s, cut off at ``low``, ``high``
+p_l                       integrated out; Beta(``rule_alpha[side, k]``, ``rule_beta``) by kind k
+n_l                       ``sizes`` (2, num_kinds): rules of each side and kind
 Score                     -(``log_likelihood`` + ``log_prior``)
 ========================  =============================================================
 
@@ -19,13 +19,16 @@ them inside `soar_jax._base.in_float64`. `soar_jax.score.host` has the same writ
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import betaln
 
 from soar_jax._base import IntArray
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
+from soar_jax.score.bounded import log_mass, log_mass_above
+from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.problem import Problem
 from soar_jax.states import hits_and_misses
 
@@ -76,45 +79,68 @@ def split_counts(counts: jax.Array) -> tuple[jax.Array, jax.Array]:
     return positives, negatives
 
 
-def state_log_likelihood(problem: Problem, state: jax.Array | int, counts: jax.Array) -> jax.Array:
-    """Compute log B(hits + alpha, misses + beta) of one state (a factor of eq. 5), from packed counts of any shape.
+def state_log_likelihood(
+    problem: Problem, state: jax.Array | int, counts: jax.Array, *, is_consensus: bool
+) -> jax.Array:
+    """Log integral of one state's rows over its rate (a factor of eq. 5), from packed counts of any shape.
 
-    Counts are whole numbers: three gathers from the problem's table replace four logarithms and ten divisions.
-    Very many rows have no such table (see `soar_jax.problem`). One state at a time keeps all in plain vectors, which
-    XLA turns into a single loop; with the states as a last axis of length four it is far slower.
+    A consensus is bounded from below only, which halves the work where integrals are computed.
+
+    Without bounds that is log B(hits + alpha, misses + beta). Counts are whole numbers, so it is looked up where the
+    table is small enough: by positives and negatives for rates with bounds, else as three logarithms of Gamma. One
+    state at a time keeps all in plain vectors, which XLA turns into a single loop; with the states as a last axis of
+    length four it is far slower.
     """
-    size = problem.log_gamma.shape[2]
     state = jnp.asarray(state, jnp.int32)
-    kind = jnp.float64 if size == 1 else jnp.int32
-    positives, negatives = (counts & LOW_HALF).astype(kind), (counts >> NEGATIVE_SHIFT).astype(kind)
+    if problem.states.size > 4:  # noqa: PLR2004
+        positives, negatives = (counts & LOW_HALF).astype(jnp.int32), (counts >> NEGATIVE_SHIFT).astype(jnp.int32)
+        _, rows, columns = problem.states.shape
+        place = (state * rows + positives) * columns + negatives
+        return problem.states.reshape(-1).at[place].get(mode="promise_in_bounds")
+    size = problem.log_gamma.shape[2]
+    dtype = jnp.float64 if size == 1 else jnp.int32
+    positives, negatives = (counts & LOW_HALF).astype(dtype), (counts >> NEGATIVE_SHIFT).astype(dtype)
     speaks_positive = state % 2 == 0  # C- and passive speak for the negative label (eq. 3)
     hits, misses = jnp.where(speaks_positive, positives, negatives), jnp.where(speaks_positive, negatives, positives)
     if size == 1:
-        return log_beta(hits + problem.alpha[state], misses + problem.beta[state])
-    table, start = problem.log_gamma.reshape(-1), 3 * size * state
+        whole = log_beta(hits + problem.alpha[state], misses + problem.beta[state])
+    else:
+        table, start = problem.log_gamma.reshape(-1), 3 * size * state
 
-    def look_up(number: jax.Array) -> jax.Array:
-        return table.at[number].get(mode="promise_in_bounds")
+        def look_up(number: jax.Array) -> jax.Array:
+            return table.at[number].get(mode="promise_in_bounds")
 
-    return look_up(start + hits) + look_up(start + size + misses) - look_up(start + 2 * size + hits + misses)
+        whole = look_up(start + hits) + look_up(start + size + misses) - look_up(start + 2 * size + hits + misses)
+    if not problem.rule.size:
+        return whole
+    k = hits.astype(jnp.float64) + (problem.alpha[state] - 1)
+    m = misses.astype(jnp.float64) + (problem.beta[state] - 1)
+    if is_consensus:
+        return log_mass_above(k, m, problem.low[state], whole, problem.rule)
+    return log_mass(k, m, problem.low[state], problem.high[state], whole, problem.rule)
 
 
 def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
     """Collapsed likelihood of the labels (eq. 5), from packed counts of the states, (..., 4) int64."""
-    of_states = jax.vmap(state_log_likelihood, (None, 0, -1), -1)
-    return of_states(problem, jnp.arange(4, dtype=jnp.int32), counts).sum(axis=-1) - problem.constant
+    if not problem.rule.size:
+        every = jax.vmap(partial(state_log_likelihood, is_consensus=False), (None, 0, -1), -1)
+        return every(problem, jnp.arange(4, dtype=jnp.int32), counts).sum(axis=-1) - problem.constant
+    parts = []
+    for states, is_consensus in ((slice(0, 2), True), (slice(2, 4), False)):
+        each = jax.vmap(partial(state_log_likelihood, is_consensus=is_consensus), (None, 0, -1), -1)
+        parts.append(each(problem, jnp.arange(4, dtype=jnp.int32)[states], counts[..., states]).sum(axis=-1))
+    return parts[0] + parts[1] - problem.constant
 
 
 def host_log_likelihood(problem: Problem, counts: IntArray) -> float:
     """Compute the same for one pair with SciPy: nothing to compile."""
-    positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
-    hits, misses = hits_and_misses(positives, negatives)
-    terms = betaln(hits + np.asarray(problem.alpha), misses + np.asarray(problem.beta))
-    return float(terms.sum() - np.asarray(problem.constant))
+    hits, misses = hits_and_misses(counts & LOW_HALF, counts >> NEGATIVE_SHIFT)
+    alpha, beta, low, high = (np.asarray(part) for part in (problem.alpha, problem.beta, problem.low, problem.high))
+    return float(log_beta_between(hits + alpha, misses + beta, low, high).sum() - np.asarray(problem.constant))
 
 
 def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
-    """Log prior of both rule sets, from the number of rules of each side and length."""
+    """Log prior of both rule sets, from the number of rules of each side and kind."""
     return jnp.take_along_axis(table, sizes[..., None], axis=-1).sum()
 
 

@@ -13,28 +13,31 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from jax.typing import ArrayLike
+from scipy.special import betaln
 
+from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.states import SPEAKS_POSITIVE, STATES
 
 
 def soar_model(
     covers: tuple[ArrayLike, ArrayLike],
-    lengths: tuple[ArrayLike, ArrayLike],
+    kinds: tuple[ArrayLike, ArrayLike],
     hyper: Hyperparameters,
     labels: ArrayLike | None = None,
 ) -> Any:
     """Generate labels from two random rule sets.
 
-    p_l ~ Beta(alpha_l, beta_l), z ~ Bernoulli(p_length), rho ~ Beta(alpha, beta) for each state (eq. 3), and the
-    label of a row is what its state speaks for with probability rho.
+    p_k ~ Beta(alpha_k, beta_k) for each kind of pattern, z ~ Bernoulli(p_kind), rho ~ Beta(alpha, beta) cut off at its
+    bounds for each state (eq. 3), and the label of a row is what its state speaks for with probability rho. Patterns
+    that were searched and are no candidates are out.
 
     Parameters
     ----------
     covers : pair of (num_patterns, num_rows) bool
         Which pattern of each side is true of which row.
-    lengths : pair of (num_patterns,) int
-        Literals of each pattern.
+    kinds : pair of (num_patterns,) int
+        Kind of each pattern, from ``hyper.kinds_of``.
     hyper : Hyperparameters
     labels : (num_rows,) 0/1, optional
         None draws labels from the prior predictive.
@@ -45,12 +48,14 @@ def soar_model(
         rate = numpyro.sample(
             f"p_{name}", dist.Beta(jnp.asarray(hyper.rule_alpha[side]), jnp.asarray(hyper.rule_beta[side])).to_event(1)
         )
-        length = jnp.asarray(lengths[side], jnp.int32)
+        kind = jnp.asarray(kinds[side], jnp.int32)
+        left_out = jnp.asarray(hyper.searched[side] - hyper.pool_size[side])
+        numpyro.factor(f"left_out_{name}", (left_out * jnp.log1p(-rate)).sum())
         # a plate, not one event: NumPyro's discrete samplers need the two values of each variable
-        with numpyro.plate(f"{name}_patterns", length.shape[0]):
-            included = numpyro.sample(f"z_{name}", dist.Bernoulli(rate[length - 1]))
+        with numpyro.plate(f"{name}_patterns", kind.shape[0]):
+            included = numpyro.sample(f"z_{name}", dist.Bernoulli(rate[kind]))
         fires.append((included.astype(jnp.int32) @ cover.astype(jnp.int32)) > 0)
-    rho = numpyro.sample("rho", dist.Beta(jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta)).to_event(1))
+    rho = _sample_rates(hyper)
     positive, negative = fires
     state = jnp.where(positive & ~negative, 0, jnp.where(negative & ~positive, 1, jnp.where(positive, 2, 3)))
     numpyro.deterministic("state", state)
@@ -58,3 +63,15 @@ def soar_model(
     observed = None if labels is None else jax.numpy.asarray(labels)
     with numpyro.plate("rows", state.shape[0]):
         return numpyro.sample("label", dist.Bernoulli(probability), obs=observed)
+
+
+def _sample_rates(hyper: Hyperparameters) -> jax.Array:
+    """Draw the four rates from their Beta priors, cut off at the bounds."""
+    whole = dist.Beta(jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta))
+    if not hyper.is_bounded:
+        return numpyro.sample("rho", whole.to_event(1))
+    low, high = jnp.asarray(hyper.low), jnp.asarray(hyper.high)
+    rho = numpyro.sample("rho", dist.Uniform(low, high).to_event(1))
+    log_density = betaln(hyper.alpha, hyper.beta) - log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high)
+    numpyro.factor("rates_within_bounds", (whole.log_prob(rho) + log_density + jnp.log(high - low)).sum())
+    return rho

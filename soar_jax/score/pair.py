@@ -36,7 +36,7 @@ class Pair(NamedTuple):
     counts : (4,) int64
         Packed class counts of the states.
     sizes : (2, num_lengths) int32
-        Rules by side and length.
+        Rules by side and kind.
     """
 
     included: Leaf
@@ -120,17 +120,17 @@ def flip_log_joints(
     free, shared = (jnp.where(eligible, jnp.where(is_removal, -n, n), 0) for n in (free, shared))
     counts = pair.counts
     likelihood = (
-        state_log_likelihood(problem, side, counts[side] + free)
-        + state_log_likelihood(problem, 1 - side, counts[1 - side] - shared)
-        + state_log_likelihood(problem, ACTIVE, counts[ACTIVE] + shared)
-        + state_log_likelihood(problem, PASSIVE, counts[PASSIVE] - free)
+        state_log_likelihood(problem, side, counts[side] + free, is_consensus=True)
+        + state_log_likelihood(problem, 1 - side, counts[1 - side] - shared, is_consensus=True)
+        + state_log_likelihood(problem, ACTIVE, counts[ACTIVE] + shared, is_consensus=False)
+        + state_log_likelihood(problem, PASSIVE, counts[PASSIVE] - free, is_consensus=False)
         - problem.constant
     )
     likelihood = likelihood if power is None else power * likelihood
     sizes = pair.sizes.at[side].add(jnp.where(is_removal, -1, 1).astype(jnp.int32))
-    by_length = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
-    change = by_length[side, :, 1] - by_length[side, :, 0]
-    log_joints = likelihood + by_length[..., 0].sum() + change[problem.length[side]]
+    by_kind = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
+    change = by_kind[side, :, 1] - by_kind[side, :, 0]
+    log_joints = likelihood + by_kind[..., 0].sum() + change[problem.kind[side]]
     return jnp.where(eligible, log_joints, -jnp.inf)
 
 
@@ -147,7 +147,7 @@ def host_pair(problem: Problem, included: BoolArray) -> Pair:
     sizes = np.zeros(problem.prior.shape[:2], dtype=np.int32)
     for side in (0, 1):
         members = np.flatnonzero(included[side])
-        np.add.at(sizes[side], np.asarray(problem.length)[side, members], 1)
+        np.add.at(sizes[side], np.asarray(problem.kind)[side, members], 1)
         for carry in np.asarray(problem.bits)[side][:, members].T:
             for plane in planes[side]:
                 plane[:], carry = plane ^ carry, plane & carry  # noqa: PLW2901

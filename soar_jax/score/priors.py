@@ -1,27 +1,30 @@
-"""What the user believes before seeing the table, as Beta distributions with a human reading.
+"""What the user believes before seeing the table, said so that a person understands it, and as numbers.
 
-Two questions fix the likelihood's priors:
+What the four states mean is said by *bounds*: a side may speak alone only where it is right often enough, and where
+both or neither speak nobody is. Within its bounds a state's rate is whatever the rows say (a flat Beta(1, 1) by
+default), so that no belief grows with the table.
 
-* *Consensus*: when only one rule set fires, how often should it be right, and how many rows is that
-  opinion worth? A high rate worth many rows makes the model abstain more: this is the abstention knob.
-* *Ambiguous*: when both or neither fire, how often is the label positive (active) or negative
-  (passive)? One half, worth many rows, says that ambiguous means a coin flip. A weak opinion here
-  would let the model use the ambiguous states as a waste bin for rows it can in fact predict.
+* `ErrorRatio(0.5)`, the default: alone, a side is wrong at most half as often as the base rate would be.
+* `Precision(0.7)`: alone, a side is right at least 70 % of the time.
+* `Opinion(0.95, share=0.05)`, the paper's form: a Beta prior without bounds, worth so many rows.
 
-A third fixes the size of the rule sets: how many rules of each length are expected.
+`soar_jax.score.rule_priors` has the prior of the rules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 
 from soar_jax._base import FloatArray, InputError, IntArray
+from soar_jax.candidates.pools import Pool
+from soar_jax.candidates.searched import Searched
+from soar_jax.score.rule_priors import ExpectedRules, RulePrior, RulePriors, SearchedRules
 from soar_jax.states import STATES
 
 
@@ -76,142 +79,162 @@ class Opinion:
         return f"rate {self.rate:g}, worth {worth}"
 
 
-def _per_length(name: str, value: float | Sequence[float], max_length: int) -> FloatArray:
-    values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    if values.ndim != 1 or not np.all(np.isfinite(values)) or np.any(values <= 0):
-        raise InputError(f"RulePrior.{name} must be positive, got {value!r}.")
-    if len(values) == 1:
-        return np.full(max_length, values[0])
-    if len(values) < max_length:
-        raise InputError(
-            f"RulePrior.{name} has {len(values)} values, but patterns have up to {max_length} literals; "
-            "give one number for all lengths or one for each length."
-        )
-    return values[:max_length]
+def _check_bound(name: str, value: float) -> None:
+    if not (isinstance(value, Real) and 0 < value < 1):
+        raise InputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
 
 
 @dataclass(frozen=True)
-class RulePrior:
-    """Beta(alpha_l, beta_l) on the inclusion probability of patterns with l literals.
+class ErrorRatio:
+    """Alone, a side may be wrong at most this many times as often as the base rate would be.
+
+    With positives at a base rate of 30 % and a ratio of 0.5, consensus positive must be right in at least
+    1 - 0.5 * 0.7 = 65 % and consensus negative in at least 1 - 0.5 * 0.3 = 85 % of the rows; ambiguous rows are
+    positive in 15 to 65 %. The base rate always lies between, however skewed the classes are.
 
     Parameters
     ----------
-    alpha, beta : float or sequence of float
-        One number for all lengths, or one for each length from 1 up.
+    ratio : float
+        Lower is stricter: usually fewer rows get a consensus, and more of those are right.
     """
 
-    alpha: float | tuple[float, ...] = 1.0
-    beta: float | tuple[float, ...] = 100.0
+    ratio: float = 0.5
 
     def __post_init__(self) -> None:
-        """Check the parameters once, not at every fit."""
-        _per_length("alpha", self.alpha, 1)
-        _per_length("beta", self.beta, 1)
+        """Check the number."""
+        _check_bound("ErrorRatio.ratio", self.ratio)
 
-    def resolve(self, pool_sizes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Give (alpha, beta) for each length, for pools with ``pool_sizes[l - 1]`` patterns of length l."""
-        return _per_length("alpha", self.alpha, len(pool_sizes)), _per_length("beta", self.beta, len(pool_sizes))
+    def bounds(self, base_rate: float) -> tuple[float, float]:
+        """Give the rates of positives below which negative and above which positive rules may speak alone."""
+        return self.ratio * base_rate, 1 - self.ratio * (1 - base_rate)
+
+    def __str__(self) -> str:
+        """Read the bound aloud."""
+        return f"alone, a side is wrong at most {self.ratio:g} times as often as the base rate would be"
 
 
 @dataclass(frozen=True)
-class ExpectedRules:
-    """The same prior, said as "about this many rules, about this long".
+class Precision:
+    """Alone, a side must be right at least this often.
+
+    The base rate stays between the bounds: with rare positives the negative side must be right more often than that, at
+    least half-way from the base rate to certainty.
 
     Parameters
     ----------
-    rules : float
-        Expected number of rules in the set.
-    length : float
-        Expected number of literals per rule.
-    worth : float
-        alpha + beta of each Beta prior: how firm the expectation is, in patterns.
+    rate : float
     """
 
-    rules: float = 5.0
-    length: float = 2.0
-    worth: float = 100.0
+    rate: float = 0.7
 
     def __post_init__(self) -> None:
-        """Check the three numbers."""
-        for name, value, minimum in (
-            ("rules", self.rules, 0),
-            ("length", self.length, 1),
-            ("worth", self.worth, 0),
-        ):
-            if not (math.isfinite(value) and value > minimum):
-                raise InputError(f"ExpectedRules.{name} must be above {minimum}, got {value!r}.")
+        """Check the number."""
+        if not (isinstance(self.rate, Real) and 0.5 < self.rate < 1):  # noqa: PLR2004
+            raise InputError(f"Precision.rate must lie strictly between 0.5 and 1, got {self.rate!r}.")
 
-    def resolve(self, pool_sizes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Spread the expected rules over lengths as a truncated geometric with the wanted mean."""
-        lengths = np.arange(1, len(pool_sizes) + 1)
-        present = pool_sizes > 0
-        low, high = 1e-6, 1e6  # ratio of neighbouring lengths, found by bisection on the mean
-        for _ in range(200):
-            ratio = math.sqrt(low * high)
-            weights = np.where(present, ratio ** (lengths - 1.0), 0.0)
-            mean = float((weights * lengths).sum() / weights.sum()) if present.any() else self.length
-            low, high = (ratio, high) if mean < self.length else (low, ratio)
-        share = weights / weights.sum() if present.any() else weights
-        rate = np.clip(self.rules * share / np.maximum(pool_sizes, 1), 1e-6, 0.5)
-        return self.worth * rate, self.worth * (1 - rate)
+    def bounds(self, base_rate: float) -> tuple[float, float]:
+        """Give the rates of positives below which negative and above which positive rules may speak alone."""
+        return min(1 - self.rate, base_rate / 2), max(self.rate, (1 + base_rate) / 2)
+
+    def __str__(self) -> str:
+        """Read the bound aloud."""
+        return f"alone, a side is right at least {self.rate:.3g} of the time"
+
+
+Bound = ErrorRatio | Precision
 
 
 class Hyperparameters(NamedTuple):
-    """Every alpha and beta as plain numbers.
+    """Every prior as plain numbers.
 
     Attributes
     ----------
     alpha, beta : (4,) float64
         Beta prior of each state's rate, in the order of ``STATES``. Alpha goes with the label the
         state speaks for: positive in C+ and active, negative in C- and passive (eq. 3).
-    rule_alpha, rule_beta : (2, max_length) float64
-        Beta prior of inclusion by side and length.
-    pool_size : (2, max_length) int64
-        Number of candidates by side and length.
+    low, high : (4,) float64
+        Where that prior is cut off; 0 and 1 for no bounds.
+    kind : (2, longest + 1, longest + 1) int64
+        Kind of a pattern by side, number of literals and of cuts among them.
+    rule_alpha, rule_beta : (2, num_kinds) float64
+        Beta prior of inclusion by side and kind.
+    searched : (2, num_kinds) float64
+        Patterns that could have been chosen, by side and kind.
+    pool_size : (2, num_kinds) int64
+        Candidates among them.
     """
 
     alpha: FloatArray
     beta: FloatArray
+    low: FloatArray
+    high: FloatArray
+    kind: IntArray
     rule_alpha: FloatArray
     rule_beta: FloatArray
+    searched: FloatArray
     pool_size: IntArray
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether any state's rate is cut off."""
+        return bool((self.low > 0).any() or (self.high < 1).any())
+
+    def kinds_of(self, side: int, length: IntArray, num_cuts: IntArray) -> IntArray:
+        """Kind of each of a side's patterns."""
+        return self.kind[side, length, num_cuts]
 
     def expected_rules(self) -> FloatArray:
         """Return the number of rules of each side expected before seeing the labels."""
-        return (self.pool_size * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
+        return (self.searched * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
 
-    def expected_length(self) -> FloatArray:
-        """Return the number of literals of a rule of each side expected before seeing the labels."""
-        expected = self.pool_size * self.rule_alpha / (self.rule_alpha + self.rule_beta)
-        lengths = np.arange(1, self.pool_size.shape[1] + 1)
-        return (expected * lengths).sum(axis=1) / np.maximum(expected.sum(axis=1), 1e-300)
+    def names(self, side: int) -> list[str]:
+        """Name the kinds of one side: "2 literals, 1 cut"."""
+        lengths, cuts = np.arange(self.kind.shape[1]), np.arange(self.kind.shape[2])
+        result = []
+        for kind in range(self.rule_alpha.shape[1]):
+            found = np.argwhere(self.kind[side] == kind)
+            literals = sorted({int(lengths[i]) for i, _ in found})
+            with_cuts = sorted({int(cuts[j]) for _, j in found})
+            text = " or ".join(f"{n} literal{'s' if n > 1 else ''}" for n in literals)
+            # a kind that holds every number of cuts is a length
+            if len(with_cuts) == 1 and with_cuts[0]:
+                text += f", {with_cuts[0]} cut{'s' if with_cuts[0] > 1 else ''}"
+            result.append(text)
+        return result
 
     def as_dict(self) -> dict[str, object]:
         """Plain numbers under readable names, as `priors_` shows them."""
         states = {
             state: {
-                "alpha": float(a),
-                "beta": float(b),
-                "mean": float(a / (a + b)),
-                "worth_rows": float(a + b),
+                "alpha": float(self.alpha[s]),
+                "beta": float(self.beta[s]),
+                "low": float(self.low[s]),
+                "high": float(self.high[s]),
+                "mean": float(self._prior_mean(s)),
+                "worth_rows": float(self.alpha[s] + self.beta[s]),
             }
-            for state, a, b in zip(STATES, self.alpha, self.beta, strict=True)
+            for s, state in enumerate(STATES)
         }
         rules = {
             name: {
+                "kind": self.names(side),
                 "alpha": self.rule_alpha[side].tolist(),
                 "beta": self.rule_beta[side].tolist(),
+                "searched": self.searched[side].tolist(),
                 "pool_size": self.pool_size[side].tolist(),
                 "expected_rules": float(self.expected_rules()[side]),
-                "expected_length": float(self.expected_length()[side]),
             }
             for side, name in enumerate(STATES[:2])
         }
         return {"states": states, "rules": rules}
 
+    def _prior_mean(self, s: int) -> float:
+        a, b, low, high = self.alpha[s], self.beta[s], self.low[s], self.high[s]
+        mass = betainc(a, b, high) - betainc(a, b, low)
+        return float(a / (a + b) * (betainc(a + 1, b, high) - betainc(a + 1, b, low)) / mass)
+
 
 Opinions = tuple[Opinion, Opinion] | Opinion
-RulePriors = RulePrior | ExpectedRules
 
 
 def both(name: str, value: object, kinds: tuple[type, ...]) -> tuple[object, object]:
@@ -223,17 +246,55 @@ def both(name: str, value: object, kinds: tuple[type, ...]) -> tuple[object, obj
     return pair
 
 
-def resolve(
-    consensus: Opinions,
-    ambiguous: Opinions,
-    rules: RulePriors | tuple[RulePriors, RulePriors],
-    num_rows: int,
-    pool_size: IntArray,
-) -> Hyperparameters:
-    """Turn opinions into numbers for one table."""
+class StatePriors(NamedTuple):
+    """Priors of the four states' rates: (4,) each; see `Hyperparameters`."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def from_opinions(consensus: Opinions, ambiguous: Opinions, num_rows: int) -> StatePriors:
+    """Take the paper's Beta priors, without bounds."""
     opinions = (*both("consensus", consensus, (Opinion,)), *both("ambiguous", ambiguous, (Opinion,)))
     alpha, beta = zip(*(opinion.resolve(num_rows) for opinion in opinions), strict=True)  # type: ignore[attr-defined]
-    sides = both("rule_prior", rules, (RulePrior, ExpectedRules))
-    per_side = [prior.resolve(sizes) for prior, sizes in zip(sides, pool_size, strict=True)]  # type: ignore[attr-defined]
-    rule_alpha, rule_beta = (np.stack(values) for values in zip(*per_side, strict=True))
-    return Hyperparameters(np.array(alpha), np.array(beta), rule_alpha, rule_beta, np.asarray(pool_size, np.int64))
+    return StatePriors(np.array(alpha), np.array(beta), np.zeros(4), np.ones(4))
+
+
+def from_bounds(positive: Bound, negative: Bound, base_rate: float) -> StatePriors:
+    """Cut flat priors off: consensus beyond the bounds, ambiguous between them."""
+    low, high = negative.bounds(base_rate)[0], positive.bounds(base_rate)[1]
+    # in the units of each state: the rate of the label it speaks for
+    return StatePriors(
+        np.ones(4), np.ones(4), np.array([high, 1 - low, low, 1 - high]), np.array([1.0, 1.0, high, 1 - low])
+    )
+
+
+def resolve(
+    states: StatePriors,
+    rules: RulePriors | tuple[RulePriors, RulePriors],
+    searched: Searched,
+    pools: tuple[Pool, Pool],
+) -> Hyperparameters:
+    """Put the priors of states and rules together for one table."""
+    kinds = (SearchedRules, RulePrior, ExpectedRules)
+    sides = [prior.resolve(searched) for prior in both("rule_prior", rules, kinds)]  # type: ignore[attr-defined]
+    num_kinds = max(1, *(len(side.names) for side in sides))
+
+    def stack(name: str, fill: float) -> FloatArray:
+        """Fill up the side with fewer kinds: none of them was searched."""
+        return np.stack([np.append(v, np.full(num_kinds - len(v), fill)) for v in (getattr(s, name) for s in sides)])
+
+    pool_size = [
+        np.bincount(side.kind[pool.length, pool.num_cuts], minlength=num_kinds)[:num_kinds]
+        for side, pool in zip(sides, pools, strict=True)
+    ]
+    return Hyperparameters(
+        *states,
+        kind=np.stack([side.kind for side in sides]),
+        rule_alpha=stack("alpha", 1.0),
+        rule_beta=stack("beta", 1.0),
+        searched=stack("searched", 0.0),
+        pool_size=np.stack(pool_size).astype(np.int64),
+    )

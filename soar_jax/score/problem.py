@@ -6,21 +6,26 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from scipy.special import betaln
 
 from soar_jax._base import Leaf, WordArray, in_float64, round_up_to_bucket
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, BitLayout, pad_words
 from soar_jax.candidates.pools import Pool
+from soar_jax.score.bounded import quadrature
+from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.tables import log_gamma_table, prior_table
+from soar_jax.score.tables import log_gamma_table, prior_table, state_table
 
 NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
 """Rules per side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
 MAX_TABLE_ROWS = 1 << 18
 """Rows up to which log Gamma is looked up: 28 MB at most."""
-_MIN_LENGTHS = 8
+MAX_STATE_ROWS = 2048
+"""Rows up to which the likelihood of a state with bounds is looked up: 32 MB at most."""
+_MIN_KINDS = 8
 _MIN_PATTERNS = 64
+_MIN_COUNTS = 64
+_NO_BOUND = 1e-15
 
 # Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal_step.py.
 # moves: add to R+, add to R-, remove from R+, remove from R-.
@@ -40,23 +45,28 @@ class Problem(NamedTuple):
         Packed coverage of both pools, word-major: scanning words and keeping one running count per
         pattern is what XLA turns into a fast loop; gathering a side's rows first would copy the pool.
     shift : (num_words,) uint64
-        See `soar_jax.coverage`.
+        See `soar_jax.candidates.coverage`.
     stretch_start : (num_devices, num_stretches + 1) int32
     stretch_shift : (num_devices, num_stretches) int64
         Stretches of words that share a shift, by device: first word of each, and the shift.
-    length : (2, num_slots) int32
-        Literals of each pattern; 0 marks padding.
+    kind : (2, num_slots) int32
+        1 + kind of each pattern (see `soar_jax.score.rule_priors`); 0 marks padding.
     pool_size : (2,) int32
         Candidates of each side; slots beyond are padding.
-    alpha, beta : (4,) float64
-        Beta priors of the states' rates.
+    alpha, beta, low, high : (4,) float64
+        Beta priors of the states' rates, and where they are cut off.
     constant : () float64
-        Sum of log B(alpha, beta).
+        Sum over the states of the log integral of the prior.
     log_gamma : (4, 3, num_rows + 1, padded) float64
-        See `soar_jax.joint.log_gamma_table`; of size (4, 3, 1) for more than `MAX_TABLE_ROWS` rows, where a formula
-        takes its place and memory does not grow with the rows.
-    prior : (2, num_lengths, MAX_RULES + 2) float64
-        Log prior by side, length (index 0 unused) and number of rules of that length.
+        See `soar_jax.score.tables.log_gamma_table`; of size (4, 3, 1) for more than `MAX_TABLE_ROWS` rows, where a
+        formula takes its place and memory does not grow with the rows.
+    states : (4, num_positives + 1, num_negatives + 1) float64
+        See `soar_jax.score.tables.state_table`; of size (4, 1, 1) for rates without bounds and for tables of more than
+        `MAX_STATE_ROWS` rows.
+    rule : (2, num_nodes) float64
+        Quadrature for rates with bounds where ``states`` is not there; of size (2, 0) where it is not needed.
+    prior : (2, num_kinds, MAX_RULES + 2) float64
+        Log prior by side, kind (index 0 unused) and number of rules of that kind.
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
@@ -67,12 +77,16 @@ class Problem(NamedTuple):
     shift: Leaf
     stretch_start: Leaf
     stretch_shift: Leaf
-    length: Leaf
+    kind: Leaf
     pool_size: Leaf
     alpha: Leaf
     beta: Leaf
+    low: Leaf
+    high: Leaf
     constant: Leaf
     log_gamma: Leaf
+    states: Leaf
+    rule: Leaf
     prior: Leaf
     total: Leaf
     wrong: Leaf
@@ -95,14 +109,14 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     num_slots = round_up_to_bucket(max(len(pool) for pool in pools), _MIN_PATTERNS)
     num_words = round_up_to_bucket(layout.num_words)
     bits = np.zeros((2, num_words, num_slots), dtype=np.uint64)
-    length = np.zeros((2, num_slots), dtype=np.int32)
+    kind = np.zeros((2, num_slots), dtype=np.int32)
     for side, pool in enumerate(pools):
         bits[side, :, : len(pool)] = pad_words(pool.bits, num_words).T
-        length[side, : len(pool)] = pool.length
+        kind[side, : len(pool)] = 1 + hyper.kinds_of(side, pool.length, pool.num_cuts)
     shift = pad_words(layout.shift, num_words)
     stretch_start, stretch_shift = _stretches(shift, 1)
     table = prior_table(hyper, MAX_RULES)
-    prior = np.zeros((2, max(_MIN_LENGTHS, table.shape[1] + 1), table.shape[2]))
+    prior = np.zeros((2, round_up_to_bucket(table.shape[1] + 1, _MIN_KINDS), table.shape[2]))
     prior[:, 1 : table.shape[1] + 1] = table
     positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
@@ -113,12 +127,17 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
         shift=shift,
         stretch_start=stretch_start,
         stretch_shift=stretch_shift,
-        length=length,
+        kind=kind,
         pool_size=hyper.pool_size.sum(axis=1).astype(np.int32),
         alpha=np.array(hyper.alpha, dtype=np.float64),
         beta=np.array(hyper.beta, dtype=np.float64),
-        constant=np.asarray(betaln(hyper.alpha, hyper.beta).sum()),
+        # the quadrature starts at a bound, and wants room beyond it
+        low=np.maximum(hyper.low, _NO_BOUND),
+        high=np.minimum(hyper.high, 1 - _NO_BOUND),
+        constant=np.asarray(log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high).sum()),
         log_gamma=_log_gamma(hyper, layout.num_rows),
+        states=_states(hyper, layout),
+        rule=quadrature() if hyper.is_bounded and layout.num_rows > MAX_STATE_ROWS else np.zeros((2, 0)),
         prior=prior,
         total=np.asarray(total, dtype=np.int64),
         wrong=np.array([positive, negative], dtype=np.float64),
@@ -153,3 +172,15 @@ def _log_gamma(hyper: Hyperparameters, num_rows: int) -> np.ndarray:
     if num_rows > MAX_TABLE_ROWS:
         return np.zeros((4, 3, 1))
     return log_gamma_table(hyper, round_up_to_bucket(num_rows + 1) - 1)
+
+
+def _states(hyper: Hyperparameters, layout: BitLayout) -> np.ndarray:
+    """Tabulate the states' likelihoods where rates have bounds and rows are few, padded to share compilations."""
+    if not hyper.is_bounded or layout.num_rows > MAX_STATE_ROWS:
+        return np.zeros((4, 1, 1))
+    sizes = [round_up_to_bucket(n + 1, _MIN_COUNTS) for n in (layout.num_positives, layout.num_negatives)]
+    table = np.zeros((4, *sizes))
+    table[:, : layout.num_positives + 1, : layout.num_negatives + 1] = state_table(
+        hyper, layout.num_positives, layout.num_negatives
+    )
+    return table

@@ -13,7 +13,7 @@ from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
-from soar_jax.score.host import host_log_joint, sizes_by_length
+from soar_jax.score.host import host_log_joint
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.states import state_masks
 
@@ -120,8 +120,10 @@ class FittedPair:
     def log_joint(self) -> float:
         """Log joint, computed afresh on the host."""
         pools, hyper = self.target.pools, self.target.hyper
-        longest = hyper.pool_size.shape[1]
-        sizes = [sizes_by_length(pool.length[m], longest) for pool, m in zip(pools, self.members, strict=True)]
+        sizes = [
+            np.bincount(hyper.kinds_of(side, pool.length[m], pool.num_cuts[m]), minlength=hyper.searched.shape[1])
+            for side, (pool, m) in enumerate(zip(pools, self.members, strict=True))
+        ]
         return host_log_joint(*self.state_counts, np.stack(sizes), hyper)
 
     def is_positive(self, y: Any, num_rows: int) -> BoolArray:

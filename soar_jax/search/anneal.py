@@ -1,7 +1,7 @@
 """MAP search: Algorithm 1 of the paper in several restarts, then descents to a certified local optimum.
 
-Restarts are shared out in batches, each one program (`soar_jax.anneal_step`) in a thread of its own; the random numbers
-of a restart do not depend on its batch.
+Restarts are shared out in batches, each one program (`soar_jax.search.anneal_step`) in a thread of its own; the random
+numbers of a restart do not depend on its batch.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def run(
     progress : callable, optional
         Called after each block.
     mesh : Mesh, optional
-        Spread the rows over these devices; see `soar_jax.devices`.
+        Spread the rows over these devices; see `soar_jax.score.devices`.
     """
     if mesh is not None and jax.process_count() > 1 and time_budget is not None:
         raise InputError("time_budget cannot be used with several processes: their clocks differ.")

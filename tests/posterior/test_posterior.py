@@ -4,6 +4,7 @@ import pytest
 from soar_jax import BOAClassifier, InputError, Rule, SOARClassifier, UntrustedPosteriorWarning
 from soar_jax.score.rates import rate_posterior
 from tests.conftest import coverage, random_table
+from tests.oracles import log_beta_integral
 
 QUICK = dict(n_iter=100, n_restarts=1, max_patterns=20, max_length=2)
 SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=4)
@@ -37,16 +38,20 @@ def test_state_probabilities_sum_to_one_and_match_the_draws(sampled):
 
 
 def test_averaged_probability_is_the_mean_of_the_draws_and_lies_between_them(sampled):
-    """Each draw's probability is recomputed from its counts: the mean of a Beta posterior by state."""
+    """Each draw's probability is recomputed from its counts: the mean of a cut-off Beta posterior by state."""
     X, y, _, post = sampled
     probability = post.predict_proba(X)
     assert probability.sum(axis=1) == pytest.approx(np.ones(len(X)))
-    alpha, beta = post.fitted.target.hyper.alpha, post.fitted.target.hyper.beta
+    hyper = post.fitted.target.hyper
     positives = (post.draws.counts & 0xFFFFFFFF).reshape(-1, 4)
     negatives = (post.draws.counts >> 32).reshape(-1, 4)
     speaks = np.array([True, False, True, False])
-    hits, misses = np.where(speaks, positives, negatives) + alpha, np.where(speaks, negatives, positives) + beta
-    rate = np.where(speaks, hits, misses) / (hits + misses)
+    hits, misses = np.where(speaks, positives, negatives), np.where(speaks, negatives, positives)
+    mean = np.empty(hits.shape)
+    for s in range(4):
+        a, b, low, high = hits[:, s] + hyper.alpha[s], misses[:, s] + hyper.beta[s], hyper.low[s], hyper.high[s]
+        mean[:, s] = np.exp(log_beta_integral(a + 1, b, low, high) - log_beta_integral(a, b, low, high))
+    rate = np.where(speaks, mean, 1 - mean)
     by_draw = np.take_along_axis(rate, post._states(X), axis=1)
     assert probability[:, 1] == pytest.approx(by_draw.mean(axis=0))
     assert (by_draw.min(axis=0) - 1e-12 <= probability[:, 1]).all()
@@ -125,13 +130,22 @@ def test_arviz_gets_labelled_draws(sampled):
     assert data["constant_data"]["inverse_temperature"].values[-1] == 1.0
 
 
-def test_rates_are_the_conjugate_posterior_of_the_states(sampled):
+def test_rates_are_drawn_from_the_cut_off_posterior_of_the_states(sampled):
+    """Mean of the draws' positions in their own law: uniform, so 1/2 within five standard errors."""
     post = sampled[3]
-    a, b = rate_posterior(post.fitted.target.hyper, *post._state_counts())
+    hyper = post.fitted.target.hyper
+    a, b = rate_posterior(hyper, *post._state_counts())
     drawn = post.draw_rates()
-    deviation = (drawn - a / (a + b)) / np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
-    assert abs(deviation.mean()) < 5 / np.sqrt(deviation.size) and deviation.std() == pytest.approx(1, abs=0.1)
     assert np.array_equal(drawn, post.draw_rates())
+    assert (drawn >= hyper.low).all() and (drawn <= hyper.high).all()
+    for s in range(4):
+        mine = slice(0, 100)
+        x, law = drawn[..., s].ravel()[mine], (a[..., s].ravel()[mine], b[..., s].ravel()[mine])
+        whole = log_beta_integral(*law, hyper.low[s], hyper.high[s])
+        below = [float(log_beta_integral(p, q, hyper.low[s], r)) - w for p, q, r, w in zip(*law, x, whole, strict=True)]
+        position = np.exp(below)
+        assert abs(position.mean() - 0.5) < 5 / np.sqrt(12 * len(position))
+        assert position.std() == pytest.approx(1 / np.sqrt(12), abs=0.08)
 
 
 def test_credible_set_is_the_smallest(sampled):

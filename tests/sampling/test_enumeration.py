@@ -38,8 +38,8 @@ def expected_variation(exact, num_draws):
     return 0.5 * np.sqrt(2 * exact * (1 - exact) / np.pi / num_draws).sum()
 
 
-def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1):
-    target, covers, weights = random_target(seed, num_patterns=sizes, num_rows=60, max_weight=15)
+def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1, bounded=False):
+    target, covers, weights = random_target(seed, num_patterns=sizes, num_rows=60, max_weight=15, bounded=bounded)
     values, subsets = enumerate_log_joints(covers, weights, target.pools, target.hyper)
     exact = np.exp(values - logsumexp(values))
     assert expected_variation(exact, NUM_CHAINS * num_draws) < 0.022

@@ -33,8 +33,8 @@ each_temperature = pytest.mark.parametrize("inverse_temperature", TEMPERATURES)
 class Tiny:
     """All 64 pairs of a tiny target, and every kernel prepared for it with weights that are not even."""
 
-    def __init__(self):
-        target, covers, row_weights = tiny_target()
+    def __init__(self, bounded):
+        target, covers, row_weights = tiny_target(bounded)
         problem = target.problem
         self.target, self.context = target, Context(problem, target.numbered_pool)
         self.numbers = [*range(SIZES[0]), *(problem.num_slots + np.arange(SIZES[1]))]
@@ -87,10 +87,10 @@ class Tiny:
         return [np.asarray(part) for part in every(states, jnp.asarray(choices, jnp.int32), jnp.asarray(uniforms))]
 
 
-@pytest.fixture(scope="module")
-def tiny():
+@pytest.fixture(scope="module", params=[False, True], ids=["opinions", "bounds"])
+def tiny(request):
     with jax.enable_x64(True):
-        return Tiny()
+        return Tiny(request.param)
 
 
 def telling_uniforms(kernel, rng):

@@ -10,20 +10,21 @@ from scipy.stats import beta as beta_law
 from soar_jax import SOARKernel, soar_model
 from soar_jax._base import in_float64
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
+from tests.oracles import log_beta_integral
 from tests.problems import enumerate_log_joints, tiny_target
 
 SHORT = ((FLIP, 8), (EXCHANGE, 2), (HEAL, 1))
 
 
-@pytest.fixture(scope="module")
-def tiny():
-    target, covers, weights = tiny_target()
+@pytest.fixture(scope="module", params=[False, True], ids=["opinions", "bounds"])
+def tiny(request):
+    target, covers, weights = tiny_target(request.param)
     pools, hyper = target.pools, target.hyper
     values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
     row = np.concatenate([np.repeat(np.arange(30), weights[0]), np.repeat(np.arange(30), weights[1])])
     labels = np.repeat([1, 0], [weights[0].sum(), weights[1].sum()])
-    lengths = tuple(pool.length for pool in pools)
-    arguments = (tuple(cover[:, row] for cover in covers), lengths, hyper, labels)
+    kinds = tuple(hyper.kinds_of(side, pool.length, pool.num_cuts) for side, pool in enumerate(pools))
+    arguments = (tuple(cover[:, row] for cover in covers), kinds, hyper, labels)
     return target, values, subsets, arguments
 
 
@@ -32,11 +33,12 @@ def test_marginal_of_the_model_is_the_collapsed_log_joint(tiny):
     """p(y, z) = p(y, z, p, rho) / p(p, rho | y, z) at any p and rho; the denominator is conjugate."""
     target, values, subsets, arguments = tiny
     hyper = target.hyper
-    covers, lengths, _, labels = arguments
+    covers, kinds, _, labels = arguments
     rng = np.random.default_rng(0)
     for i, j in rng.integers(0, 8, (12, 2)):
         z = subsets[0][i], subsets[1][j]
-        p, rho = rng.uniform(0.05, 0.95, (2, hyper.rule_alpha.shape[1])), rng.uniform(0.05, 0.95, 4)
+        p = rng.uniform(0.05, 0.95, (2, hyper.rule_alpha.shape[1]))
+        rho = hyper.low + (hyper.high - hyper.low) * rng.uniform(0.05, 0.95, 4)
         site = {
             "p_positive": p[0],
             "p_negative": p[1],
@@ -50,13 +52,15 @@ def test_marginal_of_the_model_is_the_collapsed_log_joint(tiny):
         states = [fires[0] & ~fires[1], fires[1] & ~fires[0], fires[0] & fires[1], ~fires[0] & ~fires[1]]
         for s, mask in enumerate(states):
             hits, misses = ((labels[mask] == (s in (0, 2))).sum(), (labels[mask] != (s in (0, 2))).sum())
-            conditional += beta_law.logpdf(rho[s], hits + hyper.alpha[s], misses + hyper.beta[s])
+            a, b = hits + hyper.alpha[s], misses + hyper.beta[s]
+            whole, between = log_beta_integral(a, b, 0, 1), log_beta_integral(a, b, hyper.low[s], hyper.high[s])
+            conditional += beta_law.logpdf(rho[s], a, b) + whole - between  # cut off at the bounds
         for side in (0, 1):
-            for length in range(1, hyper.rule_alpha.shape[1] + 1):
-                inside = z[side][np.asarray(lengths[side]) == length].sum()
-                outside = hyper.pool_size[side, length - 1] - inside
-                a, b = hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1]
-                conditional += beta_law.logpdf(p[side, length - 1], inside + a, outside + b)
+            for kind in range(hyper.rule_alpha.shape[1]):
+                inside = z[side][np.asarray(kinds[side]) == kind].sum()
+                outside = hyper.searched[side, kind] - inside
+                a, b = hyper.rule_alpha[side, kind], hyper.rule_beta[side, kind]
+                conditional += beta_law.logpdf(p[side, kind], inside + a, outside + b)
         assert joint - conditional == pytest.approx(values[i, j], abs=1e-8)
 
 

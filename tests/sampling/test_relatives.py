@@ -23,7 +23,14 @@ def made():
     weights = np.array([3, 0, 2, 1, 1, 4]), np.array([0, 2, 1, 1, 0, 0])
     layout = lay_out(GroupedRows(np.arange(6)[:, None], *weights))
     pools = tuple(
-        Pool(patterns, ((),) * len(cover), *layout.counts(layout.pack(cover)), np.zeros(len(cover)), layout.pack(cover))
+        Pool(
+            patterns,
+            ((),) * len(cover),
+            *layout.counts(layout.pack(cover)),
+            np.zeros(len(cover)),
+            layout.pack(cover),
+            np.zeros(len(cover), int),
+        )
         for patterns, cover in zip(PATTERNS, COVERS, strict=True)
     )
     return layout, weights[0] + weights[1], find_kinship(pools, layout, SLOTS)

@@ -11,12 +11,12 @@ from scipy.special import betaln
 
 from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
+from soar_jax.score.bounded import quadrature
 from soar_jax.score.host import host_log_joint
 from soar_jax.score.joint import log_beta, log_likelihood, log_prior
-from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import MAX_TABLE_ROWS, _log_gamma
 from soar_jax.score.tables import prior_table
-from tests.problems import pack_counts, random_problem
+from tests.problems import pack_counts, priors_by_length, random_problem, random_target
 
 
 @in_float64
@@ -38,7 +38,14 @@ def device_log_joint(counts, sizes, hyper):
     packed = jnp.asarray(pack_counts(*counts))
     constant = jnp.asarray(betaln(hyper.alpha, hyper.beta).sum())
     alpha, beta = jnp.asarray(hyper.alpha), jnp.asarray(hyper.beta)
-    by_formula = SimpleNamespace(log_gamma=jnp.zeros((4, 3, 1)), alpha=alpha, beta=beta, constant=constant)
+    by_formula = SimpleNamespace(
+        log_gamma=jnp.zeros((4, 3, 1)),
+        alpha=alpha,
+        beta=beta,
+        constant=constant,
+        states=jnp.zeros((4, 1, 1)),
+        rule=jnp.zeros((2, 0)),
+    )
     likelihood = log_likelihood(by_formula, packed)
     return float(likelihood + log_prior(jnp.asarray(sizes, jnp.int32), jnp.asarray(prior_table(hyper, 63))))
 
@@ -51,7 +58,7 @@ def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
     positives, negatives = np.floor(share * num_rows).astype(np.int64).reshape(2, 4)
     pool = rng.integers(0, 900, (2, 4))
     sizes = np.minimum(rng.integers(0, 20, (2, 4)), pool)
-    hyper = Hyperparameters(
+    hyper = priors_by_length(
         *(10 ** rng.uniform(-2, np.log10(num_rows), (2, 4))), *(10 ** rng.uniform(-1, 3, (2, 2, 4))), pool
     )
     expected = host_log_joint(positives, negatives, sizes, hyper)
@@ -60,7 +67,7 @@ def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
 
 def test_passive_negatives_go_with_alpha():
     """Eq. (5) prints the last factor with alpha and beta exchanged; eq. (3) decides."""
-    hyper = Hyperparameters(
+    hyper = priors_by_length(
         np.array([1.0, 1, 1, 30]),
         np.array([1.0, 1, 1, 2]),
         np.ones((2, 1)),
@@ -72,14 +79,14 @@ def test_passive_negatives_go_with_alpha():
 
 
 def test_impossible_sizes_have_no_prior():
-    hyper = Hyperparameters(*np.ones((2, 4)), *np.ones((2, 2, 2)), np.array([[3, 0], [1, 100]]))
+    hyper = priors_by_length(*np.ones((2, 4)), *np.ones((2, 2, 2)), np.array([[3, 0], [1, 100]]))
     table = prior_table(hyper, 63)
     assert np.isinf(table[0, 0, 4:]).all() and np.isfinite(table[0, 0, :4]).all()
     assert np.isinf(table[:, :, 64]).all() and np.isfinite(table[1, 1, :64]).all()
 
 
 def test_prior_sums_to_one_over_all_subsets():
-    hyper = Hyperparameters(
+    hyper = priors_by_length(
         *np.ones((2, 4)), *np.random.default_rng(0).uniform(0.3, 5, (2, 2, 1)), np.array([[5], [3]])
     )
     table = prior_table(hyper, 63)
@@ -103,3 +110,28 @@ def test_looked_up_likelihood_equals_the_formula_and_large_tables_have_none():
     without = problem._replace(log_gamma=jnp.zeros((4, 3, 1)))
     np.testing.assert_allclose(looked_up, log_likelihood(without, counts), rtol=1e-11, atol=1e-9)
     assert _log_gamma(hyper, MAX_TABLE_ROWS + 1).shape == (4, 3, 1)
+
+
+def test_candidates_may_be_fewer_than_what_was_searched():
+    """Screening changes which patterns can be in, not what including one costs."""
+    few = priors_by_length(*np.ones((2, 4)), *np.ones((2, 2, 1)), np.array([[50], [50]]), np.array([[3], [0]]))
+    whole = priors_by_length(*np.ones((2, 4)), *np.ones((2, 2, 1)), np.array([[50], [50]]))
+    assert np.array_equal(prior_table(few, 63)[0, 0, :4], prior_table(whole, 63)[0, 0, :4])
+    assert np.isinf(prior_table(few, 63)[0, 0, 4:]).all() and np.isinf(prior_table(few, 63)[1, 0, 1:]).all()
+
+
+@in_float64
+def test_a_bounded_likelihood_by_table_and_by_quadrature_agree_with_the_host():
+    target, *_ = random_target(6, num_rows=60, max_weight=20, bounded=True)
+    problem = target.problem
+    by_quadrature = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
+    rng = np.random.default_rng(0)
+    totals = int(problem.total) & LOW_HALF, int(problem.total) >> NEGATIVE_SHIFT
+    for _ in range(40):
+        positives, negatives = (rng.multinomial(n, rng.dirichlet(np.full(4, 0.6))) for n in totals)
+        counts = jnp.asarray(pack_counts(positives, negatives))
+        nothing = np.zeros_like(target.hyper.searched)
+        prior = host_log_joint(np.zeros(4), np.zeros(4), nothing, target.hyper)
+        expected = host_log_joint(positives, negatives, nothing, target.hyper) - prior
+        assert float(log_likelihood(problem, counts)) == pytest.approx(expected, rel=1e-10, abs=1e-9)
+        assert float(log_likelihood(by_quadrature, counts)) == pytest.approx(expected, rel=1e-10, abs=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from soar_jax._base import in_float64
+from soar_jax.score.bounded import quadrature
 from soar_jax.score.flips import flip, number_pool
 from soar_jax.score.joint import log_joint
 from soar_jax.score.pair import empty_pair, flip_log_joints, pair_from
@@ -28,10 +29,11 @@ def value_of(z, covers, weights, pools, hyper):
     return table[index[0], index[1]]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("seed", range(4))
 @in_float64
-def test_incremental_counts_match_recount_over_random_flips(seed):
-    problem, pools, covers, weights, hyper = random_problem(seed, max_weight=1 + 5 * (seed % 3))
+def test_incremental_counts_match_recount_over_random_flips(seed, bounded):
+    problem, pools, covers, weights, hyper = random_problem(seed, max_weight=1 + 5 * (seed % 3), bounded=bounded)
     rng = np.random.default_rng(seed)
     pair = empty_pair(problem)
     z = [np.zeros(len(c), bool) for c in covers]
@@ -47,10 +49,13 @@ def test_incremental_counts_match_recount_over_random_flips(seed):
         assert value_on_device(problem, pair) == pytest.approx(value_of(z, covers, weights, pools, hyper), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("is_table", [True, False])
+@pytest.mark.parametrize(("seed", "bounded"), [(0, False), (1, False), (2, True), (3, True)])
 @in_float64
-def test_all_neighbours_pass_equals_one_flip_at_a_time(seed):
-    problem, *_ = random_problem(seed, max_weight=9)
+def test_all_neighbours_pass_equals_one_flip_at_a_time(seed, bounded, is_table):
+    problem, *_ = random_problem(seed, max_weight=9, bounded=bounded)
+    if bounded and not is_table:  # as for a table of many rows
+        problem = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
     rng = np.random.default_rng(seed)
     pair = empty_pair(problem)
     with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
@@ -61,7 +66,7 @@ def test_all_neighbours_pass_equals_one_flip_at_a_time(seed):
         included = np.asarray(pair.included[side])
         for is_removal in (False, True):
             scores = np.asarray(neighbours_jit(problem, pair, jnp.int32(side), jnp.array(is_removal)))
-            real = np.asarray(problem.length[side]) > 0
+            real = np.asarray(problem.kind[side]) > 0
             assert np.array_equal(np.isfinite(scores), real & (included == is_removal))
             for index in np.flatnonzero(np.isfinite(scores)):
                 neighbour = flip_jit(problem, pair, jnp.int32(side), jnp.int32(index))
