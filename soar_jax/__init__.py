@@ -19,6 +19,8 @@ _WHERE = {
     "ExpectedRules": "score.rule_priors",
     "InputError": "_base",
     "Literal": "data.literals",
+    "NoiseCheck": "estimators.noise_check",
+    "NothingFoundWarning": "_base",
     "Opinion": "score.priors",
     "Posterior": "posterior.posterior",
     "Precision": "score.priors",
@@ -44,6 +46,8 @@ __all__ = [
     "ExpectedRules",
     "InputError",
     "Literal",
+    "NoiseCheck",
+    "NothingFoundWarning",
     "Opinion",
     "Posterior",
     "Precision",
@@ -66,8 +70,10 @@ __all__ = [
 if TYPE_CHECKING:
     from soar_jax import datasets as datasets
     from soar_jax._base import InputError as InputError
+    from soar_jax._base import NothingFoundWarning as NothingFoundWarning
     from soar_jax.data.literals import Literal as Literal
     from soar_jax.estimators.boa import BOAClassifier as BOAClassifier
+    from soar_jax.estimators.noise_check import NoiseCheck as NoiseCheck
     from soar_jax.estimators.soar import SOARClassifier as SOARClassifier
     from soar_jax.posterior import metrics as metrics
     from soar_jax.posterior import plots as plots

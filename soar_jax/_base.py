@@ -29,6 +29,10 @@ class InputError(ValueError):
     """Something the user gave cannot be used; the message says what, why and what to do."""
 
 
+class NothingFoundWarning(UserWarning):
+    """No rule is worth its price: the fit found nothing that beats the base rate."""
+
+
 def in_float64(function: Callable[P, R]) -> Callable[P, R]:
     """Run ``function`` with 64-bit JAX types, whatever the caller's global flag is.
 

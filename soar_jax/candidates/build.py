@@ -20,7 +20,7 @@ from soar_jax.candidates.pools import POOLS, SCREENS, Pool, build_pool, empty_po
 from soar_jax.candidates.searched import Searched, count_searched
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items, build_items
-from soar_jax.data.table import describe_column, group_rows
+from soar_jax.data.table import GroupedRows, describe_column, group_rows
 
 MINERS = ("packed", "fpgrowth")
 CUTS = ("supervised", "quantile")
@@ -139,6 +139,40 @@ def build_candidates(
     single : bool
         Leave the negative pool empty (one-class method).
     """
+    return _build(frame, y, weights, options, single=single)[0]
+
+
+def build_honest_candidates(
+    frame: pd.DataFrame,
+    y: BoolArray,
+    weights: IntArray,
+    is_for_scoring: BoolArray,
+    options: CandidateOptions,
+    *,
+    single: bool,
+) -> Candidates:
+    """Cut, mine and screen on some rows, and count the candidates on the others.
+
+    The rows that score the rules then had no say in which patterns are candidates: all that was searched, as far as
+    they are concerned, is the pools.
+    """
+    other = ~is_for_scoring
+    made, items = _build(frame.loc[other], y[other], weights[other], options, single=single)
+    table = TableValues(frame.loc[is_for_scoring])
+    rows = group_rows(table, made.columns, y[is_for_scoring], weights[is_for_scoring])
+    layout = lay_out(rows)
+    place = {literal: i for i, literal in enumerate(items.literals)}
+    item_bits = layout.pack(items.masks(rows))
+    pools = made.pools[0].recount(layout, item_bits, place), made.pools[1].recount(layout, item_bits, place)
+    lengths = np.concatenate([pool.length for pool in pools])
+    no_cuts = np.zeros(len(lengths), dtype=np.int64)
+    searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), made.searched.longest)
+    return Candidates(made.columns, layout, pools, searched, made.seconds)
+
+
+def _build(
+    frame: pd.DataFrame, y: BoolArray, weights: IntArray, options: CandidateOptions, *, single: bool
+) -> tuple[Candidates, Items]:
     options.validate()
     _check_content(frame)
     seconds: dict[str, float] = {}
@@ -158,34 +192,31 @@ def build_candidates(
             items, masks, layout, threshold, has_other=any(column.has_other for column in columns)
         )
     with _timed(seconds, "mining"):
-        max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
-        if options.miner == "packed":
-            patterns = mine_packed(
-                item_bits,
-                items.compatible(),
-                layout,
-                threshold,
-                max_length,
-                stop_early=options.max_length is None,
-            )
-        else:
-            patterns = mine_fpgrowth(
-                masks,
-                rows.positives,
-                rows.negatives,
-                item_bits,
-                items.compatible(),
-                layout,
-                threshold,
-                max_length,
-            )
+        patterns = _mine(items, masks, item_bits, rows, layout, threshold, options)
     with _timed(seconds, "screening"):
         pools = _screen(patterns, items, item_bits, layout, options, single=single)
         choices = patterns.per_literal(items.choices, 1.0)
         searched = count_searched(
             patterns.length, (choices > 1).sum(axis=1), choices.prod(axis=1), patterns.items.shape[1]
         )
-    return Candidates(columns, layout, pools, searched, seconds)
+    return Candidates(columns, layout, pools, searched, seconds), items
+
+
+def _mine(
+    items: Items,
+    masks: BoolArray,
+    item_bits: np.ndarray,
+    rows: GroupedRows,
+    layout: BitLayout,
+    threshold: Threshold,
+    options: CandidateOptions,
+) -> MinedPatterns:
+    max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
+    compatible = items.compatible()
+    if options.miner == "packed":
+        stop_early = options.max_length is None
+        return mine_packed(item_bits, compatible, layout, threshold, max_length, stop_early=stop_early)
+    return mine_fpgrowth(masks, rows.positives, rows.negatives, item_bits, compatible, layout, threshold, max_length)
 
 
 def _drop_uninformative(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,6 +53,17 @@ class Pool:
     def length(self) -> IntArray:
         """Number of literals of each candidate."""
         return np.array([len(p) for p in self.patterns], dtype=np.int64)
+
+    def recount(self, layout: BitLayout, item_bits: WordArray, place: Mapping[Literal, int]) -> Pool:
+        """Take the same candidates on other rows, which had no say in their cuts.
+
+        ``item_bits`` are the packed literals on those rows, ``place`` says which line is whose.
+        """
+        rows = [np.bitwise_and.reduce(item_bits[[place[z] for z in pattern]], axis=0) for pattern in self.patterns]
+        bits = np.stack(rows) if rows else np.zeros((0, layout.num_words), np.uint64)
+        positives, negatives = layout.counts(bits)
+        none = ((),) * len(self)
+        return Pool(self.patterns, none, positives, negatives, self.impurity, bits, np.zeros(len(self), np.int64))
 
 
 def empty_pool(num_words: int) -> Pool:

@@ -23,6 +23,14 @@ def add_parser(commands: Any) -> None:
         metavar="SHARE",
         help="keep this share of the rows out of training and report on them",
     )
+    fit.add_argument(
+        "--noise-check",
+        type=int,
+        nargs="?",
+        const=20,
+        metavar="N",
+        help="also fit N times to permuted labels and compare (default: 20)",
+    )
     fit.set_defaults(run=run)
 
 
@@ -44,10 +52,12 @@ def run(args: argparse.Namespace) -> int:
     model.fit(X, y)
     model.save(out)
     summary = _summary(model, X, y, held_X, held_y)
+    check = None if args.noise_check is None else model.noise_check(X, y, args.noise_check, random_state=args.seed)
     if args.json:
-        print(json.dumps({**summary, "model_file": str(out)}, ensure_ascii=False))
+        noise = None if check is None else check.to_dict()
+        print(json.dumps({**summary, "noise_check": noise, "model_file": str(out)}, ensure_ascii=False))
     else:
-        _print_summary(model, summary, out)
+        _print_summary(model, summary, check, out)
     return 0
 
 
@@ -72,18 +82,20 @@ def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, 
         "positive_rules": [str(rule) for rule in model.positive_rules_],
         "negative_rules": [str(rule) for rule in model.negative_rules_],
         "score": model.score_,
+        "gain": model.gain_,
+        "conclusion": model.conclude(),
         "is_local_optimum": model.is_local_optimum_,
         "training": report(X, y),
         "holdout": None if held_X is None else report(held_X, held_y),
     }
 
 
-def _print_summary(model: Any, summary: dict[str, Any], out: Path) -> None:
+def _print_summary(model: Any, summary: dict[str, Any], check: Any, out: Path) -> None:
     certificate = (
         "no added, removed or exchanged rule improves it" if summary["is_local_optimum"] else "search cut short"
     )
     print(model.describe())
-    print(f"\nscore {summary['score']:.3f} ({certificate})")
+    print(f"\n{summary['conclusion']}\nscore {summary['score']:.3f} ({certificate})")
     for name, title in (("training", "training rows"), ("holdout", "rows held out")):
         part = summary[name]
         if part is None:
@@ -94,4 +106,6 @@ def _print_summary(model: Any, summary: dict[str, Any], out: Path) -> None:
             f"  misclassified {part['misclassified']:.4f}, ambiguous {part['ambiguous']:.4f}, "
             f"error when every row gets a label {part['error_of_predict']:.4f}"
         )
+    if check is not None:
+        print(f"\nnoise check: {check}")
     print(f"\nmodel saved to {out}")

@@ -12,22 +12,33 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, check_choice, check_seconds, check_whole
+from soar_jax._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    NothingFoundWarning,
+    check_choice,
+    check_seconds,
+    check_whole,
+)
 from soar_jax._progress import ProgressBar
-from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates
+from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
 from soar_jax.data.columns import TableValues, level_text
 from soar_jax.data.labels import by_class, is_positive, plain_labels, whole_weights
 from soar_jax.data.table import as_frame, frame_to_predict, require_columns
+from soar_jax.estimators.fresh import fresh_rules, fresh_states, split_rows
+from soar_jax.estimators.noise_check import NoiseCheck, check_noise
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.priors import StatePriors, resolve
-from soar_jax.score.rates import positive_rates
+from soar_jax.score.rates import as_positive, positive_rates
 from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair, Target
 from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
@@ -44,6 +55,9 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     _single = False
+    positive_rules_: RuleSet
+    negative_rules_: RuleSet
+    rules_: pd.DataFrame
 
     def __init__(
         self,
@@ -61,6 +75,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         missing_literals: bool = False,
         consensus: Any = None,
         rule_prior: Any = None,
+        honest: bool = False,
+        holdout: float = 0.0,
         n_iter: int = 500,
         n_restarts: int = 4,
         temperature: float = 3.0,
@@ -84,6 +100,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.missing_literals = missing_literals
         self.consensus = consensus
         self.rule_prior = rule_prior
+        self.honest = honest
+        self.holdout = holdout
         self.n_iter = n_iter
         self.n_restarts = n_restarts
         self.temperature = temperature
@@ -115,8 +133,11 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         try:
             self._check_parameters()
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
-            candidates = build_candidates(frame, is_true, weights, self._candidate_options(), single=self._single)
+            held = self._hold_out(is_true)
+            candidates = self._candidates_of(frame.loc[~held], is_true[~held], weights[~held])
             self._search(candidates, started)
+            if held.any():
+                self._measure_fresh(frame.loc[held], is_true[held], weights[held])
         except BaseException:
             # a fit that fails leaves the estimator as it was, not with new labels on old rules
             self.__dict__.clear()
@@ -135,6 +156,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
             raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
         check_seconds("time_budget", self.time_budget)
+        if not (isinstance(self.holdout, Real) and 0 <= self.holdout < 1):
+            raise InputError(f"holdout must lie in [0, 1), got {self.holdout!r}; give a share of the rows.")
 
     def _candidate_options(self) -> CandidateOptions:
         return CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})
@@ -174,6 +197,31 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         is_true = labels == self.classes_[self._positive_index]
         return frame.loc[used] if not used.all() else frame, is_true[used], weights[used]
 
+    def _seed(self) -> int:
+        """Return the one seed of a fit."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _hold_out(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows are kept out of the fit."""
+        if not self.holdout:
+            return np.zeros(len(is_true), dtype=bool)
+        return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self._seed(), 3])))
+
+    def _candidates_of(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> Candidates:
+        options = self._candidate_options()
+        if not self.honest:
+            return build_candidates(frame, is_true, weights, options, single=self._single)
+        generator = np.random.Generator(np.random.Philox(key=[self._seed(), 4]))
+        is_for_scoring = split_rows(is_true, 0.5, generator)
+        return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
+
+    def _measure_fresh(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> None:
+        """Measure rules and states on rows that were kept out of the fit."""
+        fresh = fresh_rules((self.positive_rules_, self.negative_rules_), frame, is_true, weights)
+        self.rules_ = pd.concat([self.rules_, fresh], axis=1)
+        claimed = as_positive(self.state_probabilities())  # from "positive" to "what the state speaks for", and back
+        self.fresh_states_ = fresh_states(claimed, self._states(frame), is_true, weights)
+
     def _find_positive(self) -> int:
         if self.positive is None:
             return 1
@@ -192,7 +240,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         rules = SearchedRules() if self.rule_prior is None else self.rule_prior
         hyper = resolve(states, rules, candidates.searched, candidates.pools)
         target = Target(candidates.pools, layout, hyper, self._single)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._seed()
         elapsed = time.perf_counter() - started
         with ProgressBar() if self.progress else nullcontext() as bar:
             result = anneal.run(
@@ -228,6 +276,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.fitted_pair_ = fitted
         self._hyper = fitted.target.hyper
         self.score_ = -fitted.log_joint
+        self.gain_ = fitted.gain
         self.is_local_optimum_ = bool(result.is_local_optimum)
         self.training_taxonomy_ = taxonomy_from_counts(*fitted.state_counts)
         self.priors_ = self._hyper.as_dict()
@@ -237,6 +286,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.num_frequent_patterns_ = candidates.searched.total
         self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
         self._set_rules(rule_table(fitted))
+        if not len(self.rules_):
+            warnings.warn(self.conclude(), NothingFoundWarning, stacklevel=4)
 
     def _label(self, side: int) -> Any:
         """Class that a side's rules speak for."""
@@ -315,6 +366,46 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         return taxonomy_counts(states, is_positive(y, len(states), self.classes_, self._label(0)))
 
     # -- printing, files ----------------------------------------------------------------------
+
+    def conclude(self) -> str:
+        """Say in words what the fit found."""
+        check_is_fitted(self, "classes_")
+        sizes = len(self.positive_rules_), len(self.negative_rules_)
+        taxonomy = self.training_taxonomy_
+        if not any(sizes):
+            base_rate = taxonomy["PAP"] / max(taxonomy.sum(), 1)
+            return (
+                "Nothing here beats the base rate: no rule is worth what it costs among all that were searched, and "
+                f"every row is predicted at the base rate, {base_rate:.3f} for {self._label(0)}."
+            )
+        counts = f"{sizes[0]} rules for {self._label(0)}" + (
+            "" if self._single else f" and {sizes[1]} for {self._label(1)}"
+        )
+        return f"{counts}; the rows favour them over no rules by {self.gain_:.1f} nats."
+
+    def noise_check(self, X: Any, y: Any, repeats: int = 20, random_state: int = 0) -> NoiseCheck:
+        """Compare the fit with fits to permuted labels: what this search finds where there is nothing.
+
+        Parameters
+        ----------
+        X, y
+            The training table.
+        repeats : int
+            Permutations; the smallest possible p-value is 1 / (1 + repeats).
+        random_state : int
+            Seed of the permutations.
+        """
+        check_is_fitted(self, "classes_")
+        check_whole("repeats", repeats, 1)
+        labels = np.asarray(plain_labels(y))
+
+        def refit(permuted: np.ndarray) -> tuple[float, int]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of these fits only gain and size count
+                model = clone(self).set_params(holdout=0.0, progress=False).fit(X, permuted)
+            return model.gain_, len(model.rules_)
+
+        return check_noise(self.gain_, len(self.rules_), refit, labels, int(repeats), random_state)
 
     def describe(self) -> str:
         """Both rule sets as text."""

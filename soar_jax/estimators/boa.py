@@ -24,7 +24,7 @@ class BOAClassifier(RuleSetClassifier):
         published. A bound says how often a covered row must be positive; uncovered rows are then positive at most
         as often as the base rate.
     max_length, min_support, min_class_support, max_patterns, screen, pools, miner, max_bins, cuts, \
-negations, missing_literals, rule_prior, n_iter, n_restarts, temperature, random_share, row_choice, \
+negations, missing_literals, rule_prior, honest, holdout, n_iter, n_restarts, temperature, random_share, row_choice, \
 time_budget, progress, positive, random_state
         As in `SOARClassifier`.
     """

@@ -49,7 +49,7 @@ def _decode(value: Any) -> Any:
 def model_to_dict(model: Any) -> dict[str, Any]:
     """Everything that prediction and printing need, as plain data."""
     hyper = model._hyper
-    rules = model.rules_.drop(columns=["class"]).to_dict(orient="records")
+    rules = [_without_nan(rule) for rule in model.rules_.drop(columns=["class"]).to_dict(orient="records")]
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -65,9 +65,20 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "training_taxonomy": {name: int(model.training_taxonomy_[name]) for name in TAXONOMY},
         "hyperparameters": {name: np.asarray(value).tolist() for name, value in hyper._asdict().items()},
         "score": model.score_,
+        "gain": model.gain_,
+        "fresh_states": None if not hasattr(model, "fresh_states_") else _plain_frame(model.fresh_states_),
         "is_local_optimum": model.is_local_optimum_,
         "restart_scores": model.restart_scores_.tolist(),
     }
+
+
+def _without_nan(record: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what was not measured; JSON has no NaN."""
+    return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in record.items()}
+
+
+def _plain_frame(frame: pd.DataFrame) -> dict[str, Any]:
+    return {str(name): _without_nan(row) for name, row in frame.astype(float).to_dict(orient="index").items()}
 
 
 def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
@@ -95,6 +106,10 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         model._hyper = _hyperparameters(content["hyperparameters"], found)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
+        if found > 1:
+            model.gain_ = float(content["gain"])
+            if content["fresh_states"] is not None:
+                model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])
         model.restart_scores_ = np.array(content["restart_scores"])
         columns = [
@@ -108,6 +123,8 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
             "literals",
             "aliases",
         ]
+        if any("fresh_precision" in rule for rule in content["rules"]):
+            columns += ["fresh_support", "fresh_precision", "fresh_low", "fresh_high"]
         rules = pd.DataFrame(content["rules"], columns=columns)
         rules["literals"] = [tuple(tuple(literal) for literal in literals) for literals in rules["literals"]]
         rules["aliases"] = [tuple(a) for a in rules["aliases"]]

@@ -56,6 +56,13 @@ class SOARClassifier(RuleSetClassifier):
     rule_prior : SearchedRules, RulePrior, ExpectedRules or pair of them, optional
         Prior on the number and length of rules, over all patterns that were searched. ``SearchedRules(strictness)``,
         the default, asks for as much evidence as the best of so many patterns shows in noise, and more.
+    honest : bool
+        Cut, mine and screen on one half of the rows and score on the other: the rows that vouch for a rule then had no
+        say in which rules there were to choose from.
+    holdout : float
+        Share of the rows to keep out of the fit and measure its rules and states on: ``rules_`` then has
+        ``fresh_precision`` with a 90 % interval, and ``fresh_states_`` what each state claims beside what fresh rows
+        say.
     n_iter : int
         Annealing steps of each restart.
     n_restarts : int
@@ -85,6 +92,10 @@ class SOARClassifier(RuleSetClassifier):
         the same training rows.
     score_ : float
         Negative log joint of the pair (natural logarithm).
+    gain_ : float
+        By how many nats the rows favour the pair over no rules at all.
+    fresh_states_ : DataFrame
+        With ``holdout``: rows, claimed rate and fresh rate of each state, with a 90 % interval.
     is_local_optimum_ : bool
         No single addition, removal or exchange of a rule improves the score.
     history_ : DataFrame
@@ -128,6 +139,8 @@ class SOARClassifier(RuleSetClassifier):
         consensus: Any = None,
         ambiguous: Any = None,
         rule_prior: Any = None,
+        honest: bool = False,
+        holdout: float = 0.0,
         n_iter: int = 500,
         n_restarts: int = 4,
         temperature: float = 3.0,
@@ -152,6 +165,8 @@ class SOARClassifier(RuleSetClassifier):
             missing_literals=missing_literals,
             consensus=consensus,
             rule_prior=rule_prior,
+            honest=honest,
+            holdout=holdout,
             n_iter=n_iter,
             n_restarts=n_restarts,
             temperature=temperature,

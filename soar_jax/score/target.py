@@ -15,7 +15,7 @@ from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.host import host_log_joint
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.states import state_masks
+from soar_jax.states import PASSIVE, state_masks
 
 if TYPE_CHECKING:
     from soar_jax.score.flips import NumberedPool
@@ -125,6 +125,15 @@ class FittedPair:
             for side, (pool, m) in enumerate(zip(pools, self.members, strict=True))
         ]
         return host_log_joint(*self.state_counts, np.stack(sizes), hyper)
+
+    @cached_property
+    def gain(self) -> float:
+        """Log joint over that of two empty rule sets: by how many nats the rows favour these rules over none."""
+        hyper, layout = self.target.hyper, self.target.layout
+        nothing = np.zeros(4, dtype=np.int64)
+        positives, negatives = nothing.copy(), nothing.copy()
+        positives[PASSIVE], negatives[PASSIVE] = layout.num_positives, layout.num_negatives
+        return self.log_joint - host_log_joint(positives, negatives, np.zeros_like(hyper.searched), hyper)
 
     def is_positive(self, y: Any, num_rows: int) -> BoolArray:
         """Check labels of rows to judge, and say which are positive."""
