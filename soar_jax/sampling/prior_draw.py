@@ -26,10 +26,13 @@ class PriorTables(NamedTuple):
         By kind: cumulative prior probability of 0, 1, ... rules.
     kind_start : (2 * num_kinds,) int32
         How many patterns have a smaller kind.
+    log_mass : () float64
+        Log prior probability that every pattern outside the pools is out: what a law over the pools alone leaves out.
     """
 
     size_cumulative: Leaf
     kind_start: Leaf
+    log_mass: Leaf
 
 
 @in_float64
@@ -37,15 +40,16 @@ def make_prior_tables(context: Context, hyper: Hyperparameters) -> PriorTables:
     """Tabulate the law of the number of rules of each kind, given that patterns outside the pools are out."""
     prior = np.asarray(context.problem.prior)
     table = np.ones((*prior.shape[:2], MAX_RULES + 1))
-    n = np.arange(MAX_RULES + 1)
+    n, log_mass = np.arange(MAX_RULES + 1), 0.0
     for side, sizes in enumerate(hyper.pool_size):
         for kind, size in enumerate(sizes, start=1):
             ways = gammaln(size + 1) - gammaln(n + 1) - gammaln(np.maximum(size - n, 0) + 1)
             mass = np.exp(np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf))
             table[side, kind] = np.cumsum(mass) / mass.sum()
+            log_mass += np.log(mass.sum())
     kinds = np.arange(2 * prior.shape[1])
     kind_start = np.searchsorted(np.sort(context.pool.kind), kinds).astype(np.int32)
-    return PriorTables(*jax.device_put((table.reshape(-1, MAX_RULES + 1), kind_start)))
+    return PriorTables(*jax.device_put((table.reshape(-1, MAX_RULES + 1), kind_start, log_mass)))
 
 
 def draw_from_prior(rng_key: jax.Array, state: PairState, context: Context, tables: PriorTables) -> PairState:

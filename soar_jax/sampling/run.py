@@ -73,8 +73,8 @@ class Draws:
     swap_probability : (num_temperatures - 1,) float64
     round_trips : (num_chains,) int64
     log_evidence, log_evidence_error : float
-        Log marginal likelihood by thermodynamic integration, and its standard error over chains; NaN without a ladder
-        that ends at the posterior.
+        Log marginal likelihood by thermodynamic integration, and its standard error over chains: of the labels, and of
+        every pattern outside the pools being out. NaN without a ladder that ends at the posterior.
     was_stopped : bool
         The time budget or an interrupt ended the run, or its warm-up, early.
     """
@@ -409,6 +409,7 @@ def _join(under_way: _Run, num_blocks: int, num_draws: int) -> Draws:
     evidence, error = np.nan, np.nan
     if len(sampler.ladder) > 1 and sampler.ladder[-1] == 1.0:
         evidence, error = integrate(sums.log_likelihood / num_rounds, sampler.ladder)
+        evidence += float(sampler.prior.log_mass)
     return Draws(
         packed=draws.included,
         num_slots=sampler.kinds.shape[1],

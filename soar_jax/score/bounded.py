@@ -55,10 +55,11 @@ def _log_far_tail(k: jax.Array, m: jax.Array, bound: jax.Array, rule: jax.Array)
 
     end = start + width(steady + behind / (start * start))
     length = width(steady + behind / (end * end))
-    step = length[..., None] * rule[0]
+    nodes, weights = (row.reshape((1,) * length.ndim + (-1,)) for row in rule)
+    step = length[..., None] * nodes
     fall = behind[..., None] * jnp.log1p(step / start[..., None])
     fall = fall + ahead[..., None] * jnp.log1p(-step / room[..., None])
-    total = (rule[1] * jnp.exp(fall)).sum(axis=-1)
+    total = (weights * jnp.exp(fall)).sum(axis=-1)
     log_height = behind * jnp.log(start) + ahead * jnp.log(room)
     return log_height + jnp.log(length) + jnp.log(total), is_upper
 

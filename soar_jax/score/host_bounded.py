@@ -55,7 +55,8 @@ def _log_above(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
 
 def log_beta_between(a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Log of the integral of p^(a - 1) (1 - p)^(b - 1) over [low, high]; arrays of one shape, or broadcast to one."""
-    a, b, low, high = (np.array(part, dtype=np.float64) for part in np.broadcast_arrays(a, b, low, high))
+    shape = np.broadcast_shapes(*(np.shape(part) for part in (a, b, low, high)))
+    a, b, low, high = (np.broadcast_to(np.asarray(part, dtype=np.float64), shape).ravel() for part in (a, b, low, high))
     mean = a / (a + b)
     below, above = (_log_below(a, b, low), _log_below(a, b, high)), (_log_above(a, b, low), _log_above(a, b, high))
     # the difference of what is small on the side of the mean that the bounds lie on
@@ -66,4 +67,4 @@ def log_beta_between(a: FloatArray, b: FloatArray, low: FloatArray, high: FloatA
         beyond = larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))
         outside = np.logaddexp(below[0], above[1])
         within = whole + np.log1p(-np.exp(np.minimum(outside - whole, 0.0)))
-    return np.where((mean <= low) | (mean >= high), beyond, within)
+    return np.where((mean <= low) | (mean >= high), beyond, within).reshape(shape)

@@ -170,7 +170,7 @@ def test_trusted_draws_are_averaged_by_the_estimator():
     """A pool of a few candidates mixes at once."""
     X, y = random_table(0, num_rows=200)
     model = SOARClassifier(**{**QUICK, "max_patterns": 6, "max_length": 1}).fit(X, y)
-    post = model.sample_posterior(num_draws=400, num_warmup=50, num_temperatures=4)
+    post = model.sample_posterior(num_draws=1000, num_warmup=100, num_temperatures=6)
     assert post.diagnose().is_trusted and "can be used" in repr(post)
     assert np.array_equal(model.predict_proba(X), post.predict_proba(X))
     assert np.array_equal(model.predict(X), (post.predict_proba(X)[:, 1] > 0.5).astype(int))
