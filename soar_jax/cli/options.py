@@ -47,7 +47,7 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="--precision is the paper's opinion, worth this share of the rows",
     )
-    add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 3)")
+    add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
     add("--restarts", type=int, metavar="N", help="annealing runs side by side")
     add("--iterations", type=int, metavar="N", help="annealing steps of each run")
     add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")

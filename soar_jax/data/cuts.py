@@ -11,7 +11,7 @@ from scipy.special import xlogy
 from soar_jax._base import FloatArray, IntArray
 from soar_jax.data.moments import shortest_time
 
-EFFECTIVE_POSITIONS = 80
+EFFECTIVE_POSITIONS = 40
 """Independent positions of a cut in a column of many distinct values; see `positions_per_cut`."""
 
 
@@ -77,7 +77,8 @@ def positions_per_cut(num_distinct: int, num_cuts: int) -> float:
     Neighbouring positions give nearly the same split, so a column of many distinct values offers few independent ones.
     The best of all splits of n rows in noise behaves as the maximum of a standardised Brownian bridge: a gain of t nats
     is (2 t - 1) log((1 - e) / e) times as probable as for a single split when splits down to a share e of the rows are
-    allowed. At the 12 nats that a rule must pay for and e = 3 %, that is about `EFFECTIVE_POSITIONS`.
+    allowed. With e = 3 % that is 38 at 6 nats and 80 at 12; `experiments.noise` and `experiments.defaults_study` decided
+    for `EFFECTIVE_POSITIONS`.
     """
     positions = min(max(num_distinct - 1, 1), EFFECTIVE_POSITIONS)
     return max(1.0, positions / max(num_cuts, 1))

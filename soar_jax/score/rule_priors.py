@@ -80,7 +80,7 @@ class SearchedRules:
         Higher asks for more evidence per rule.
     """
 
-    strictness: float = 3.0
+    strictness: float = 5.0
 
     def __post_init__(self) -> None:
         """Check the number."""

@@ -8,21 +8,23 @@ from soar_jax.sampling import run as mcmc
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL, KERNELS
 from tests.problems import enumerate_log_joints, random_target
 
-# seeds for which even perfect draws stay well below the tolerance: see `expected_variation`
+# Plain opinions and bounds; seeds for which even perfect draws stay well below the tolerance: see `expected_variation`.
+PLAIN = dict(num_rows=60, max_weight=15, bounded=False)
+BOUNDED = dict(num_rows=40, max_weight=3, bounded=True)
 PROBLEMS = [
-    (100, (7, 7)),
-    (101, (5, 4)),
-    (103, (4, 6)),
-    (104, (6, 6)),
-    (106, (5, 7)),
-    (108, (6, 7)),
-    (111, (5, 4)),
-    (112, (6, 5)),
-    (113, (4, 6)),
-    (114, (6, 6)),
+    (100, (7, 7), PLAIN),
+    (101, (5, 4), PLAIN),
+    (103, (4, 6), PLAIN),
+    (106, (5, 7), PLAIN),
+    (108, (6, 7), PLAIN),
+    (114, (6, 6), PLAIN),
+    (200, (5, 4), BOUNDED),
+    (201, (6, 6), BOUNDED),
+    (209, (6, 6), BOUNDED),
+    (212, (5, 4), BOUNDED),
 ]
 # steps per round of a kernel alone: as much work as a few sweeps over the pool; any other kernel gets DEFAULT_STEPS
-STEPS = {"flip": 160, "exchange": 20, "heal": 4, "informed": 6}
+STEPS = {"flip": 160, "exchange": 20, "heal": 4, "informed": 20}
 DEFAULT_STEPS = 20
 # an exchange keeps the number of rules, so alone it cannot reach every pair
 HELPED = {"exchange": ((FLIP, 4),)}
@@ -38,8 +40,8 @@ def expected_variation(exact, num_draws):
     return 0.5 * np.sqrt(2 * exact * (1 - exact) / np.pi / num_draws).sum()
 
 
-def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1, bounded=False):
-    target, covers, weights = random_target(seed, num_patterns=sizes, num_rows=60, max_weight=15, bounded=bounded)
+def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1):
+    target, covers, weights = random_target(seed, num_patterns=sizes, **made)
     values, subsets = enumerate_log_joints(covers, weights, target.pools, target.hyper)
     exact = np.exp(values - logsumexp(values))
     assert expected_variation(exact, NUM_CHAINS * num_draws) < 0.022
@@ -67,8 +69,9 @@ def check(seed, sizes, plan, num_temperatures, num_draws=2000, thin=1, bounded=F
     return draws, values
 
 
-def test_default_mixture_with_tempering_samples_the_enumerated_posterior():
-    draws, values = check(*PROBLEMS[1], PLANS["default"], 5, num_draws=600)
+@pytest.mark.parametrize("problem", [PROBLEMS[1], PROBLEMS[6]], ids=["opinions", "bounds"])
+def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem):
+    draws, values = check(*problem, PLANS["default"], 5, num_draws=600)
     # the trapezoid over five temperatures is not exact; a wrong sign or factor would be off by nats
     assert draws.log_evidence == pytest.approx(logsumexp(values), abs=1.0)
     assert (draws.round_trips > 0).all()
@@ -79,6 +82,6 @@ def test_default_mixture_with_tempering_samples_the_enumerated_posterior():
 @pytest.mark.parametrize("num_temperatures", [1, 5])
 @pytest.mark.parametrize("name", PLANS)
 def test_every_kernel_samples_the_enumerated_posterior_of_ten_problems(name, num_temperatures):
-    for seed, sizes in PROBLEMS:
+    for seed, sizes, made in PROBLEMS:
         # one kernel alone and without tempering moves slowly between modes
-        check(seed, sizes, PLANS[name], num_temperatures, thin=8 if num_temperatures == 1 else 2)
+        check(seed, sizes, made, PLANS[name], num_temperatures, thin=8 if num_temperatures == 1 else 2)
