@@ -77,8 +77,8 @@ def positions_per_cut(num_distinct: int, num_cuts: int) -> float:
     Neighbouring positions give nearly the same split, so a column of many distinct values offers few independent ones.
     The best of all splits of n rows in noise behaves as the maximum of a standardised Brownian bridge: a gain of t nats
     is (2 t - 1) log((1 - e) / e) times as probable as for a single split when splits down to a share e of the rows are
-    allowed. With e = 3 % that is 38 at 6 nats and 80 at 12; `experiments.noise` and `experiments.defaults_study` decided
-    for `EFFECTIVE_POSITIONS`.
+    allowed. With e = 3 % that is 38 at 6 nats and 80 at 12; fits to noise and to real tables decided for
+    `EFFECTIVE_POSITIONS`.
     """
     positions = min(max(num_distinct - 1, 1), EFFECTIVE_POSITIONS)
     return max(1.0, positions / max(num_cuts, 1))
