@@ -187,6 +187,7 @@ def main(argv=None) -> dict:
     ]
     above = sum(s["no_rules"] > 0.5 for s in sampled)
     names = list(SETTINGS)
+    default = fits[fits["setting"] == names[0]]
     headers = [f"{what}, {name}" for what in ("any rule", "rules", "falsely claimed") for name in names]
     lines = [
         f"{total['tables']} tables, seeds {FIRST_SEED:,} to {fits['seed'].max():,} (seeds below were used to choose the "
@@ -196,7 +197,9 @@ def main(argv=None) -> dict:
         "all that was searched.",
         "",
         "`any rule`: share of fits with a rule. `rules`: mean number of rules. `falsely claimed`: mean share of "
-        f"{NUM_FRESH:,} fresh rows that are in a consensus whose claimed rate is more than {MARGIN} above the true one.",
+        f"{NUM_FRESH:,} fresh rows that are in a consensus whose claimed rate is more than {MARGIN} above the true one (a consensus "
+        "negative cannot be where the base rate is 0.05). "
+        f"The largest gain of a default fit over no rules is {default['gain'].max():.1f} nats.",
         "",
         *table(
             ["rows", "base rate", "tables", *headers],

@@ -22,7 +22,6 @@ from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from soar_jax.sampling.run import run
-from soar_jax.score.host import pool_sizes
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.target import Target
 from soar_jax.states import STATES, states_of
@@ -49,7 +48,9 @@ def pools_of(covers, patterns, layout):
     for cover, names in zip(covers, patterns, strict=True):
         bits = layout.pack(cover)
         positives, negatives = layout.counts(bits)
-        pools.append(Pool(names, ((),) * len(names), positives, negatives, np.zeros(len(names)), bits))
+        pools.append(
+            Pool(names, ((),) * len(names), positives, negatives, np.zeros(len(names)), bits, np.zeros(len(names), int))
+        )
     return tuple(pools)
 
 
@@ -102,11 +103,21 @@ def main(argv=None) -> dict:
     number = 20 if study.quick else 500
     covers, patterns = candidates(np.random.default_rng(0))
     layout = lay_out(GroupedRows(np.arange(NUM_ROWS)[:, None], np.ones(NUM_ROWS, int), np.zeros(NUM_ROWS, int)))
-    sizes = pool_sizes(pools_of(covers, patterns, layout))
+    pools = pools_of(covers, patterns, layout)
+    longest = max(int(pool.length.max()) for pool in pools)
+    sizes = np.stack([np.bincount(pool.length, minlength=longest + 1)[1:] for pool in pools])
+    kind = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)  # a kind is a length
     hyper = Hyperparameters(
-        np.array([8.0, 8.0, 3.0, 3.0]), np.array([2.0, 2.0, 3.0, 3.0]),
-        np.full((2, sizes.shape[1]), 1.0), np.full((2, sizes.shape[1]), 3.0), sizes,
-    )  # fmt: skip
+        alpha=np.array([8.0, 8.0, 3.0, 3.0]),
+        beta=np.array([2.0, 2.0, 3.0, 3.0]),
+        low=np.zeros(4),
+        high=np.ones(4),
+        kind=np.stack([kind, kind]),
+        rule_alpha=np.full(sizes.shape, 1.0),
+        rule_beta=np.full(sizes.shape, 3.0),
+        searched=sizes.astype(float),
+        pool_size=sizes,
+    )
     all_ranks: dict[str, list[int]] = {}
     for seed in range(number):
         ranks, num_draws = one(seed, covers, patterns, hyper)

@@ -10,15 +10,16 @@ import numpy as np
 
 from soar_jax.candidates.coverage import lay_out
 from soar_jax.candidates.pools import Pool
+from soar_jax.candidates.searched import count_searched
 from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
-from soar_jax.score.host import pool_sizes
-from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.priors import Bound, Opinion, from_bounds, from_opinions, resolve
+from soar_jax.score.rule_priors import RulePrior
 from soar_jax.score.target import Target
 
 
-def random_target(num_rows: int, num_patterns: int, seed: int = 0) -> Target:
-    """Random covers of distinct rows, two pools of ``num_patterns`` candidates each."""
+def random_target(num_rows: int, num_patterns: int, seed: int = 0, bound: Bound | None = None) -> Target:
+    """Random covers of distinct rows, two pools of ``num_patterns`` candidates each; rates bounded or flat."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, num_rows)
     layout = lay_out(GroupedRows(np.arange(num_rows)[:, None], y, 1 - y))
@@ -28,10 +29,22 @@ def random_target(num_rows: int, num_patterns: int, seed: int = 0) -> Target:
         bits &= rng.integers(0, 2**63, bits.shape, dtype=np.uint64) & layout.pack(np.ones((1, num_rows), dtype=bool))
         positives, negatives = layout.counts(bits)
         names = tuple((Literal(f"x{i}", "==", 1),) for i in range(num_patterns))
-        pools.append(Pool(names, ((),) * num_patterns, positives, negatives, np.zeros(num_patterns), bits))
-    sizes = pool_sizes(tuple(pools))
-    ones = np.ones(4)
-    hyper = Hyperparameters(ones, ones, np.ones(sizes.shape), np.full(sizes.shape, 100.0), sizes)
+        pools.append(
+            Pool(
+                names,
+                ((),) * num_patterns,
+                positives,
+                negatives,
+                np.zeros(num_patterns),
+                bits,
+                np.zeros(num_patterns, int),
+            )
+        )
+    flat = from_opinions(Opinion(0.5, rows=2), Opinion(0.5, rows=2), num_rows)
+    states = flat if bound is None else from_bounds(bound, bound, y.mean())
+    nothing = np.zeros(num_patterns, int)
+    searched = count_searched(nothing + 1, nothing, np.ones(num_patterns), 1)
+    hyper = resolve(states, RulePrior(1, 100), searched, tuple(pools))
     return Target(tuple(pools), layout, hyper)
 
 

@@ -381,7 +381,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         counts = f"{sizes[0]} rules for {self._label(0)}" + (
             "" if self._single else f" and {sizes[1]} for {self._label(1)}"
         )
-        return f"{counts}; the rows favour them over no rules by {self.gain_:.1f} nats."
+        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over no rules by {self.gain_:.1f} nats"
+        return f"{counts}{favour}."
 
     def noise_check(self, X: Any, y: Any, repeats: int = 20, random_state: int = 0) -> NoiseCheck:
         """Compare the fit with fits to permuted labels: what this search finds where there is nothing.

@@ -106,10 +106,9 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         model._hyper = _hyperparameters(content["hyperparameters"], found)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
-        if found > 1:
-            model.gain_ = float(content["gain"])
-            if content["fresh_states"] is not None:
-                model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
+        model.gain_ = float(content["gain"]) if found > 1 else float("nan")  # version 1 did not keep it
+        if content.get("fresh_states") is not None:
+            model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])
         model.restart_scores_ = np.array(content["restart_scores"])
         columns = [

@@ -33,6 +33,7 @@ from soar_jax.score.problem import Problem
 from soar_jax.states import hits_and_misses
 
 _SHIFT = 8
+_NO_BOUND = 1e-15
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
@@ -115,9 +116,11 @@ def state_log_likelihood(
         return whole
     k = hits.astype(jnp.float64) + (problem.alpha[state] - 1)
     m = misses.astype(jnp.float64) + (problem.beta[state] - 1)
+    # the quadrature starts at a bound, and wants room beyond it
+    low, high = jnp.maximum(problem.low[state], _NO_BOUND), jnp.minimum(problem.high[state], 1 - _NO_BOUND)
     if is_consensus:
-        return log_mass_above(k, m, problem.low[state], whole, problem.rule)
-    return log_mass(k, m, problem.low[state], problem.high[state], whole, problem.rule)
+        return log_mass_above(k, m, low, whole, problem.rule)
+    return log_mass(k, m, low, high, whole, problem.rule)
 
 
 def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:

@@ -25,7 +25,6 @@ MAX_STATE_ROWS = 2048
 _MIN_KINDS = 8
 _MIN_PATTERNS = 64
 _MIN_COUNTS = 64
-_NO_BOUND = 1e-15
 
 # Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal_step.py.
 # moves: add to R+, add to R-, remove from R+, remove from R-.
@@ -131,9 +130,8 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
         pool_size=hyper.pool_size.sum(axis=1).astype(np.int32),
         alpha=np.array(hyper.alpha, dtype=np.float64),
         beta=np.array(hyper.beta, dtype=np.float64),
-        # the quadrature starts at a bound, and wants room beyond it
-        low=np.maximum(hyper.low, _NO_BOUND),
-        high=np.minimum(hyper.high, 1 - _NO_BOUND),
+        low=np.array(hyper.low, dtype=np.float64),
+        high=np.array(hyper.high, dtype=np.float64),
         constant=np.asarray(log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high).sum()),
         log_gamma=_log_gamma(hyper, layout.num_rows),
         states=_states(hyper, layout),

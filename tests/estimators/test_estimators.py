@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from soar_jax import BOAClassifier, InputError, Opinion, SOARClassifier, datasets, taxonomy_cross
 from soar_jax.search import anneal
+from tests.oracles import log_beta_integral
 
 QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60)
 
@@ -63,8 +64,20 @@ def test_rules_alone_reproduce_states_predictions_and_taxonomy(car):
     assert counts.equals(model.training_taxonomy_)
 
 
-def test_probabilities_are_the_beta_posterior_means_of_the_states(car):
-    X, _, model = car
+def test_probabilities_are_the_posterior_means_of_the_states(car):
+    """With bounds by numerical integration; with opinions the mean of a Beta posterior."""
+    X, y, model = car
+    t = model.training_taxonomy_
+    cases = dict(positive=("CTP", "CFP"), negative=("CTN", "CFN"), active=("AAP", "AAN"), passive=("PAN", "PAP"))
+    expected = {}
+    for state, (hit, miss) in cases.items():
+        alpha, beta, low, high = (model.priors_["states"][state][k] for k in ("alpha", "beta", "low", "high"))
+        a, b = t[hit] + alpha, t[miss] + beta
+        mean = np.exp(log_beta_integral(a + 1, b, low, high) - log_beta_integral(a, b, low, high))
+        expected[state] = mean if state in ("positive", "active") else 1 - mean
+        assert low <= mean <= high
+    assert model.predict_proba(X)[:, 1] == pytest.approx([expected[s] for s in model.predict_state(X)])
+    model = SOARClassifier(n_iter=100, n_restarts=1, consensus=Opinion(0.95, share=0.05)).fit(X, y)
     t, prior = model.training_taxonomy_, model.priors_["states"]
     expected = {
         "positive": (t["CTP"] + prior["positive"]["alpha"]) / (t["CTP"] + t["CFP"] + prior["positive"]["worth_rows"]),
@@ -247,7 +260,7 @@ def test_time_budget_keeps_a_usable_model(make_table):
 
 def test_cut_short_search_without_a_certificate_warns(make_table, monkeypatch):
     monkeypatch.setattr(anneal, "better", lambda old, new: old)  # the descent that would certify
-    X, y = make_table(0)
+    X, y = make_table(0, num_rows=400)
     with pytest.warns(UserWarning, match="give it more time_budget"):
         model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
     assert not model.is_local_optimum_

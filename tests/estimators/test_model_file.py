@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60)
 
 @pytest.mark.parametrize("kind", [SOARClassifier, BOAClassifier])
 def test_saved_model_predicts_the_same(make_table, tmp_path, kind):
-    X, y = make_table(0)
+    X, y = make_table(0, num_rows=600)
     X["day"] = pd.to_datetime("2021-03-01") + pd.to_timedelta(np.arange(len(X)) % 90, unit="D")
     y = y ^ (X["day"] > "2021-04-20").to_numpy()
     model = kind(**QUICK, consensus=Opinion(0.9, rows=40), rule_prior=(ExpectedRules(), ExpectedRules(rules=3))).fit(
@@ -30,10 +31,10 @@ def test_saved_model_predicts_the_same(make_table, tmp_path, kind):
 
 
 def test_model_file_is_plain_json(make_table, tmp_path):
-    X, y = make_table(0)
+    X, y = make_table(0, num_rows=300)
     SOARClassifier(**QUICK).fit(X, y).save(tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
-    assert content["format_version"] == 1
+    assert content["format_version"] == 2
     assert {lit[1] for rule in content["rules"] for lit in rule["literals"]} <= {"==", "<=", ">"}
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
@@ -74,3 +75,12 @@ def test_failed_save_leaves_the_old_file(make_table, tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         model.save(path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_files_of_format_version_1_still_predict_as_they_did(make_table):
+    """Written by the package before rates had bounds; the figures are what it printed then."""
+    X, _ = make_table(0, num_rows=200)
+    model = SOARClassifier.load(Path(__file__).parents[1] / "files" / "model_v1.json")
+    probability = model.predict_proba(X)[:6, 1]
+    assert probability == pytest.approx([0.40131578947368424] * 3 + [0.4859154929577465] + [0.9414893617021277] * 2)
+    assert model.score_ == pytest.approx(93.14742491871364) and "rules for" in model.conclude()

@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import BOAClassifier, InputError, Literal, Opinion, RulePrior, SOARClassifier, taxonomy_cross
+from soar_jax import (
+    BOAClassifier,
+    InputError,
+    Literal,
+    NothingFoundWarning,
+    Opinion,
+    RulePrior,
+    SOARClassifier,
+    taxonomy_cross,
+)
 from soar_jax.cli.main import main
 from soar_jax.data.read import read_table
 
@@ -92,7 +101,7 @@ def test_negation_is_offered_where_the_rest_is_rare():
 @pytest.mark.parametrize("kind", [SOARClassifier, BOAClassifier])
 def test_no_candidates_at_all_gives_the_empty_pair(kind):
     X, y = pd.DataFrame({"a": [0, 0, 1, 1] * 10}), [0, 1, 0, 1] * 10
-    with pytest.warns(UserWarning, match="stays empty"):
+    with pytest.warns(UserWarning, match="stays empty"), pytest.warns(NothingFoundWarning):
         model = kind(**QUICK).fit(X, y)
     assert len(model.rules_) == 0 and model.is_local_optimum_
     assert set(model.predict_state(X)) == {"passive"}
