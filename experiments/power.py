@@ -208,8 +208,17 @@ def draw(fits: pd.DataFrame, noise: dict | None):
             color=COLOURS[setting],
         )
     sums = fits.groupby("num_rows")[["within_reach", "true_rules"]].sum()
-    style = {"color": "#777777", "linewidth": 1.2}
-    ax.plot(sums.index, sums["within_reach"] / sums["true_rules"], ":", label="planted rules among candidates", **style)
+    reach = sums["within_reach"] / sums["true_rules"]
+    ax.plot(reach.index, reach, ":", color="#777777", linewidth=1.2)
+    ax.annotate(
+        "planted rules\namong the candidates",
+        (reach.index[0], reach.iloc[0]),
+        xytext=(-8, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+        color="#666666",
+    )
     ax.set_xscale("log")
     ticks = sorted({*fits["num_rows"], *(c["num_rows"] for c in (noise or {"cells": []})["cells"])})
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
@@ -267,13 +276,14 @@ def main(argv=None) -> dict:
         "of clashing rules with one half, others are positive with 0.4; a true rule has one to three conditions and covers 5 "
         "to 20 % of the rows. Everything is measured on 5,000 fresh rows. Settings as in [the noise study](noise.md).",
         "",
-        f"`recovered`: share of true rules of which some fitted rule of the same side covers the same rows with a Jaccard "
-        f"similarity above {RECOVERED}; `within reach`: share of which some candidate does, fitted or not. `false rules a fit`: a fitted rule is false when its precision on the fresh rows "
-        f"does not exceed its side's base rate there by at least {MARGIN} (so would {weak} of the {num_true} true rules be, "
-        f"where rules of the other side cover the same rows). `unrelated`: share of fitted rules with no true "
-        f"rule of their side of similarity above {RELATED}. `error`: of `predict` on the fresh rows; beside it that of "
-        "saying positive where only true positive rules fire. `claimed - fresh`: rate of being right that consensus claims, minus that on "
-        "the fresh rows, mean over fits with any consensus.",
+        "`recovered`: share of true rules of which some fitted rule of the same side covers the same rows with a Jaccard "
+        f"similarity above {RECOVERED}; `within reach`: share of which some candidate does, fitted or not. `false rules a "
+        "fit`: a fitted rule is false when its precision on the fresh rows does not exceed its side's base rate there by at "
+        f"least {MARGIN} (so would {weak} of the {num_true} true rules be, where rules of the other side cover many of "
+        "their rows). `unrelated`: share of fitted rules with no true rule of their side of similarity above "
+        f"{RELATED}. `error`: of `predict` on the fresh rows; beside it that of saying positive where only true positive "
+        "rules fire. `claimed - fresh`: rate of being right that consensus claims, minus that on the fresh rows, mean over "
+        "fits with any consensus.",
         "",
         *(["Of noise tables, with any rule: " + noise_line(noise), ""] if noise else []),
     ]

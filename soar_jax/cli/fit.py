@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
-from soar_jax._base import InputError
+from soar_jax._base import InputError, NothingFoundWarning
 from soar_jax.cli.options import add_training_options, check_out, make_model, training_table
 
 
@@ -49,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
             X, held_X, y, held_y = train_test_split(X, y, test_size=args.holdout, random_state=args.seed)
         except ValueError as error:
             raise InputError(f"The table cannot be split: {error}") from None
-    model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
+        model.fit(X, y)
     model.save(out)
     summary = _summary(model, X, y, held_X, held_y)
     check = None if args.noise_check is None else model.noise_check(X, y, args.noise_check, random_state=args.seed)

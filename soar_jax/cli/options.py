@@ -48,6 +48,7 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
         help="--precision is the paper's opinion, worth this share of the rows",
     )
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
+    add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
     add("--restarts", type=int, metavar="N", help="annealing runs side by side")
     add("--iterations", type=int, metavar="N", help="annealing steps of each run")
     add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
@@ -97,6 +98,7 @@ def make_model(args: argparse.Namespace) -> Any:
         "n_iter": args.iterations,
         "time_budget": args.time_budget,
         "positive": args.positive,
+        "honest": args.honest,
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
     }

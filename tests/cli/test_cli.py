@@ -119,3 +119,40 @@ def test_experiment_says_when_there_is_no_checkout(tmp_path):
         [sys.executable, "-m", "soar_jax", "experiment"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 2 and "checkout" in run.stderr
+
+
+def test_fit_says_what_it_found_and_compares_with_noise(table, tmp_path, capsys):
+    args = ["fit", str(table), "--target", "outcome", "--out", str(tmp_path / "m.json"), *QUICK, "--noise-check", "3"]
+    assert main(args) == 0
+    shown = capsys.readouterr().out
+    assert "the rows favour them over no rules by" in shown and "permuted 3 times" in shown
+    assert main([*args, "--json", "--honest"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert len(summary["noise_check"]["noise_gains"]) == 3 and summary["gain"] == summary["noise_check"]["gain"]
+
+
+def test_fit_says_when_nothing_beats_the_base_rate(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "noise.csv"
+    pd.DataFrame({"a": rng.normal(size=200), "b": rng.choice(list("xy"), 200), "y": rng.integers(0, 2, 200)}).to_csv(
+        path
+    )
+    assert main(["fit", str(path), "--target", "y", "--out", str(tmp_path / "m.json"), *QUICK]) == 0
+    shown = capsys.readouterr()
+    assert "Nothing here beats the base rate" in shown.out and "Warning" not in shown.err
+
+
+def test_bounds_and_opinions_on_the_command_line(table, tmp_path, capsys):
+    args = ["fit", str(table), "--target", "outcome", "--out", str(tmp_path / "m.json"), *QUICK]
+
+    def consensus(*options):
+        assert main([*args, *options]) == 0
+        return json.loads((tmp_path / "m.json").read_text())["parameters"]["consensus"]
+
+    assert consensus("--error-ratio", "0.3") == {"type": "ErrorRatio", "ratio": 0.3}
+    assert consensus("--precision", "0.8") == {"type": "Precision", "rate": 0.8}
+    assert consensus("--precision", "0.9", "--worth", "0.05")["type"] == "Opinion"
+    capsys.readouterr()
+    for wrong in (["--error-ratio", "0.3", "--precision", "0.8"], ["--worth", "0.1"], ["--error-ratio", "3"]):
+        assert main([*args, *wrong]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
