@@ -18,6 +18,7 @@ import numpy as np
 
 from experiments.benchmarks.common import best_of, exponent, random_target, seconds_of
 from experiments.study import RESULTS, Study, table
+from soar_jax import ErrorRatio
 from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT
 from soar_jax.score.pair import count_all, flip_log_joints, pair_from
@@ -115,8 +116,9 @@ def layouts(num_rows: int, num_patterns: int, names, num_masks: int) -> list[dic
 
 @in_float64
 def growth(num_rows: int, num_patterns: int) -> dict:
-    """Milliseconds of a pass, and of a pass with the log joint of every neighbour."""
+    """Milliseconds of a pass, and of a pass with the log joint of every neighbour, for rates without and with bounds."""
     problem = random_target(num_rows, num_patterns).problem
+    bounded = random_target(num_rows, num_patterns, bound=ErrorRatio(0.5)).problem
     num_masks = int(np.clip(4e8 // (num_rows * num_patterns / 64), 3, 400))
     masks = np.random.default_rng(1).integers(0, 2**63, (num_masks, 2, problem.bits.shape[1]), dtype=np.uint64)
     seconds, compilation = loop_of(ours, problem, masks)
@@ -128,11 +130,13 @@ def growth(num_rows: int, num_patterns: int) -> dict:
         return flip_log_joints(problem, state, jnp.int32(1), jnp.array(False)).max()
 
     with_scores, _ = loop_of(scored, problem, masks)
+    with_bounds, _ = loop_of(scored, bounded, masks)
     return {
         "rows": num_rows,
         "patterns": num_patterns,
         "pass_ms": 1e3 * seconds,
         "pass_and_scores_ms": 1e3 * with_scores,
+        "pass_and_bounds_ms": 1e3 * with_bounds,
         "compile_s": compilation,
     }
 
@@ -179,13 +183,14 @@ def main(argv=None) -> dict:
         "## Growth",
         "",
         *table(
-            ["rows", "patterns", "pass ms", "with every score ms", "compilation s"],
+            ["rows", "patterns", "pass ms", "with every score ms", "rates with bounds ms", "compilation s"],
             [
                 [
                     f"{r['rows']:,}",
                     f"{r['patterns']:,}",
                     f"{r['pass_ms']:.3f}",
                     f"{r['pass_and_scores_ms']:.3f}",
+                    f"{r['pass_and_bounds_ms']:.3f}",
                     f"{r['compile_s']:.1f}",
                 ]
                 for r in by_rows + by_patterns

@@ -286,7 +286,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.num_frequent_patterns_ = candidates.searched.total
         self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
         self._set_rules(rule_table(fitted))
-        if not len(self.rules_):
+        if not len(self.rules_) and self.is_local_optimum_:
             warnings.warn(self.conclude(), NothingFoundWarning, stacklevel=4)
 
     def _label(self, side: int) -> Any:
@@ -372,6 +372,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         check_is_fitted(self, "classes_")
         sizes = len(self.positive_rules_), len(self.negative_rules_)
         taxonomy = self.training_taxonomy_
+        if not any(sizes) and not self.is_local_optimum_:
+            return "The search was stopped before it found a rule; give it more time_budget."
         if not any(sizes):
             base_rate = taxonomy["PAP"] / max(taxonomy.sum(), 1)
             return (

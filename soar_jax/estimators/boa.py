@@ -7,7 +7,7 @@ import numpy as np
 from soar_jax.estimators.base import RuleSetClassifier
 from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_opinions
 
-PUBLISHED_CONSENSUS = Opinion(0.95, share=0.05)
+DEFAULT_CONSENSUS = ErrorRatio(0.5)
 
 
 class BOAClassifier(RuleSetClassifier):
@@ -19,10 +19,10 @@ class BOAClassifier(RuleSetClassifier):
 
     Parameters
     ----------
-    consensus : Opinion, ErrorRatio, Precision or pair of Opinion, optional
-        How often a covered row should be positive and an uncovered one negative; the default is an `Opinion`, as
-        published. A bound says how often a covered row must be positive; uncovered rows are then positive at most
-        as often as the base rate.
+    consensus : ErrorRatio, Precision, Opinion or pair of Opinion, optional
+        A bound says how often a covered row must be positive; uncovered rows are then positive at most as often as the
+        base rate. The default is ``ErrorRatio(0.5)``. ``Opinion(rate, share=...)`` is the published form: how often a
+        covered row should be positive and an uncovered one negative.
     max_length, min_support, min_class_support, max_patterns, screen, pools, miner, max_bins, cuts, \
 negations, missing_literals, rule_prior, honest, holdout, n_iter, n_restarts, temperature, random_share, row_choice, \
 time_budget, progress, positive, random_state
@@ -32,7 +32,7 @@ time_budget, progress, positive, random_state
     _single = True
 
     def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
-        consensus = PUBLISHED_CONSENSUS if self.consensus is None else self.consensus
+        consensus = DEFAULT_CONSENSUS if self.consensus is None else self.consensus
         num_rows = num_positives + num_negatives
         if isinstance(consensus, ErrorRatio | Precision):
             high = consensus.bounds(num_positives / num_rows)[1]
