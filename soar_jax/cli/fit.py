@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Fit, save and report."""
     if not 0 <= args.holdout < 1:
         raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+    if args.noise_check is not None and args.noise_check < 1:
+        raise InputError(f"--noise-check must be at least 1, got {args.noise_check}.")
     out = check_out(args.out)
     X, y = training_table(args)
     model = make_model(args)
@@ -53,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
         model.fit(X, y)
+    if held_X is not None:
+        model.measure_fresh(held_X, held_y)
     model.save(out)
     summary = _summary(model, X, y, held_X, held_y)
     check = None if args.noise_check is None else model.noise_check(X, y, args.noise_check, random_state=args.seed)
@@ -109,6 +113,13 @@ def _print_summary(model: Any, summary: dict[str, Any], check: Any, out: Path) -
             f"  misclassified {part['misclassified']:.4f}, ambiguous {part['ambiguous']:.4f}, "
             f"error when every row gets a label {part['error_of_predict']:.4f}"
         )
+    if hasattr(model, "fresh_states_"):
+        print("\nstates on the rows held out: claimed and seen rate of what each speaks for, 90 % interval")
+        for name, row in model.fresh_states_.iterrows():
+            seen = (
+                f"{row['fresh']:.3f} ({row['fresh_low']:.3f} to {row['fresh_high']:.3f})" if row["rows"] else "no row"
+            )
+            print(f"  {name:8s} {int(row['rows']):6,} rows  claimed {row['claimed']:.3f}  seen {seen}")
     if check is not None:
         print(f"\nnoise check: {check}")
     print(f"\nmodel saved to {out}")

@@ -105,8 +105,8 @@ def make_model(args: argparse.Namespace) -> Any:
     if args.strictness is not None:
         given["rule_prior"] = SearchedRules(args.strictness)
     if args.error_ratio is not None:
-        if args.precision is not None:
-            raise InputError("Give --error-ratio or --precision, not both.")
+        if args.precision is not None or args.worth is not None:
+            raise InputError("Give --error-ratio or --precision with --worth, not both.")
         given["consensus"] = ErrorRatio(args.error_ratio)
     elif args.worth is not None:
         if args.precision is None:

@@ -41,7 +41,7 @@ from soar_jax.score.priors import StatePriors, resolve
 from soar_jax.score.rates import as_positive, positive_rates
 from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair, Target
-from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
+from soar_jax.states import PASSIVE, STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
 
 if TYPE_CHECKING:
     from soar_jax.search.anneal import AnnealResult
@@ -137,7 +137,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
             candidates = self._candidates_of(frame.loc[~held], is_true[~held], weights[~held])
             self._search(candidates, started)
             if held.any():
-                self._measure_fresh(frame.loc[held], is_true[held], weights[held])
+                self._measure(frame.loc[held], is_true[held], weights[held])
         except BaseException:
             # a fit that fails leaves the estimator as it was, not with new labels on old rules
             self.__dict__.clear()
@@ -156,6 +156,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
             raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
         check_seconds("time_budget", self.time_budget)
+        if not isinstance(self.honest, bool | np.bool_):
+            raise InputError(f"honest must be True or False, got {self.honest!r}.")
         if not (isinstance(self.holdout, Real) and 0 <= self.holdout < 1):
             raise InputError(f"holdout must lie in [0, 1), got {self.holdout!r}; give a share of the rows.")
 
@@ -215,10 +217,19 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         is_for_scoring = split_rows(is_true, 0.5, generator)
         return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
 
-    def _measure_fresh(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> None:
-        """Measure rules and states on rows that were kept out of the fit."""
+    def measure_fresh(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Measure rules and states on rows that the fit never saw, as ``holdout`` does: sets ``fresh_states_``.
+
+        ``rules_`` gains ``fresh_support``, ``fresh_precision`` and its 90 % interval ``fresh_low`` to ``fresh_high``.
+        """
+        frame = self._frame(X)
+        weights = whole_weights(sample_weight, len(frame))
+        self._measure(frame, is_positive(y, len(frame), self.classes_, self._label(0)), weights)
+        return self
+
+    def _measure(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> None:
         fresh = fresh_rules((self.positive_rules_, self.negative_rules_), frame, is_true, weights)
-        self.rules_ = pd.concat([self.rules_, fresh], axis=1)
+        self.rules_ = pd.concat([self.rules_.drop(columns=fresh.columns, errors="ignore"), fresh], axis=1)
         claimed = as_positive(self.state_probabilities())  # from "positive" to "what the state speaks for", and back
         self.fresh_states_ = fresh_states(claimed, self._states(frame), is_true, weights)
 
@@ -284,7 +295,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.restart_scores_ = -result.restart_log_joints
         self.stage_seconds_ = {**candidates.seconds, **result.seconds}
         self.num_frequent_patterns_ = candidates.searched.total
-        self.__dict__.pop("posterior_", None)  # draws of an earlier fit are not of this one
+        for name in ("posterior_", "fresh_states_"):  # draws and figures of an earlier fit are not of this one
+            self.__dict__.pop(name, None)
         self._set_rules(rule_table(fitted))
         if not len(self.rules_) and self.is_local_optimum_:
             warnings.warn(self.conclude(), NothingFoundWarning, stacklevel=4)
@@ -371,28 +383,28 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         """Say in words what the fit found."""
         check_is_fitted(self, "classes_")
         sizes = len(self.positive_rules_), len(self.negative_rules_)
-        taxonomy = self.training_taxonomy_
         if not any(sizes) and not self.is_local_optimum_:
             return "The search was stopped before it found a rule; give it more time_budget."
         if not any(sizes):
-            base_rate = taxonomy["PAP"] / max(taxonomy.sum(), 1)
             return (
-                "Nothing here beats the base rate: no rule is worth what it costs among all that were searched, and "
-                f"every row is predicted at the base rate, {base_rate:.3f} for {self._label(0)}."
+                "Nothing here beats the base rate: no rule is worth what it costs among all that were searched. Every "
+                f"row is predicted alike, {self._label(0)} with probability {self.state_probabilities()[PASSIVE]:.3f}."
             )
-        counts = f"{sizes[0]} rules for {self._label(0)}" + (
-            "" if self._single else f" and {sizes[1]} for {self._label(1)}"
-        )
+        plural = "" if sizes[0] == 1 else "s"
+        counts = f"{sizes[0]} rule{plural} for {self._label(0)}"
+        counts += "" if self._single else f" and {sizes[1]} for {self._label(1)}"
         favour = "" if np.isnan(self.gain_) else f"; the rows favour them over no rules by {self.gain_:.1f} nats"
         return f"{counts}{favour}."
 
-    def noise_check(self, X: Any, y: Any, repeats: int = 20, random_state: int = 0) -> NoiseCheck:
+    def noise_check(
+        self, X: Any, y: Any, repeats: int = 20, random_state: int = 0, sample_weight: Any = None
+    ) -> NoiseCheck:
         """Compare the fit with fits to permuted labels: what this search finds where there is nothing.
 
         Parameters
         ----------
-        X, y
-            The training table.
+        X, y, sample_weight
+            The training table, as it was given to ``fit``.
         repeats : int
             Permutations; the smallest possible p-value is 1 / (1 + repeats).
         random_state : int
@@ -400,12 +412,14 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self, "classes_")
         check_whole("repeats", repeats, 1)
+        if np.isnan(self.gain_):
+            raise InputError("This model comes from a file that does not say its gain; fit it again to check it.")
         labels = np.asarray(plain_labels(y))
 
         def refit(permuted: np.ndarray) -> tuple[float, int]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of these fits only gain and size count
-                model = clone(self).set_params(holdout=0.0, progress=False).fit(X, permuted)
+                model = clone(self).set_params(progress=False).fit(X, permuted, sample_weight)
             return model.gain_, len(model.rules_)
 
         return check_noise(self.gain_, len(self.rules_), refit, labels, int(repeats), random_state)

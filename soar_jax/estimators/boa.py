@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soar_jax._base import InputError
 from soar_jax.estimators.base import RuleSetClassifier
 from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_opinions
 
@@ -13,15 +14,14 @@ DEFAULT_CONSENSUS = ErrorRatio(0.5)
 class BOAClassifier(RuleSetClassifier):
     """One rule set for the positive class: Bayesian Or's of And's (Wang et al.).
 
-    Rows that no rule covers are predicted negative. The same miner, screen, score and annealer as
-    `SOARClassifier`, with an empty negative pool: covered rows are then in consensus positive
-    (TP, FP) and the others passive (TN, FN).
+    The same miner, screen, score and annealer as `SOARClassifier`, with an empty negative pool: covered rows are in
+    consensus positive (TP, FP) and the others passive (TN, FN), which speaks for the negative class.
 
     Parameters
     ----------
     consensus : ErrorRatio, Precision, Opinion or pair of Opinion, optional
-        A bound says how often a covered row must be positive; uncovered rows are then positive at most as often as the
-        base rate. The default is ``ErrorRatio(0.5)``. ``Opinion(rate, share=...)`` is the published form: how often a
+        A bound says how often a covered row must be positive; uncovered rows are then positive less often than that.
+        The default is ``ErrorRatio(0.5)``. ``Opinion(rate, share=...)`` is the published form: how often a
         covered row should be positive and an uncovered one negative.
     max_length, min_support, min_class_support, max_patterns, screen, pools, miner, max_bins, cuts, \
 negations, missing_literals, rule_prior, honest, holdout, n_iter, n_restarts, temperature, random_share, row_choice, \
@@ -37,7 +37,9 @@ time_budget, progress, positive, random_state
         if isinstance(consensus, ErrorRatio | Precision):
             high = consensus.bounds(num_positives / num_rows)[1]
             # C- and active never occur; passive is "no rule fires" and speaks for the negative class
-            low = np.array([high, 0.0, 0.0, num_negatives / num_rows])
+            low = np.array([high, 0.0, 0.0, 1 - high])
             return StatePriors(np.ones(4), np.ones(4), low, np.ones(4))
+        if not isinstance(consensus, tuple | list | Opinion):
+            raise InputError(f"consensus must be a bound, an Opinion or a pair of Opinion, got {consensus!r}.")
         covered, uncovered = both("consensus", consensus, (Opinion,))
         return from_opinions((covered, uncovered), (uncovered, uncovered), num_rows)  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "training_taxonomy": {name: int(model.training_taxonomy_[name]) for name in TAXONOMY},
         "hyperparameters": {name: np.asarray(value).tolist() for name, value in hyper._asdict().items()},
         "score": model.score_,
-        "gain": model.gain_,
+        "gain": None if np.isnan(model.gain_) else model.gain_,
         "fresh_states": None if not hasattr(model, "fresh_states_") else _plain_frame(model.fresh_states_),
         "is_local_optimum": model.is_local_optimum_,
         "restart_scores": model.restart_scores_.tolist(),
@@ -106,7 +106,8 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         model._hyper = _hyperparameters(content["hyperparameters"], found)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
-        model.gain_ = float(content["gain"]) if found > 1 else float("nan")  # version 1 did not keep it
+        gain = content["gain"] if found > 1 else None  # version 1 did not keep it
+        model.gain_ = float("nan") if gain is None else float(gain)
         if content.get("fresh_states") is not None:
             model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])

@@ -58,9 +58,10 @@ class SOARClassifier(RuleSetClassifier):
         the default, asks for as much evidence as the best of so many patterns shows in noise, and more.
     honest : bool
         Cut, mine and screen on one half of the rows and score on the other: the rows that vouch for a rule then had no
-        say in which rules there were to choose from.
+        say in which rules there were to choose from. ``rules_`` and the rates are those of the scoring half.
     holdout : float
-        Share of the rows to keep out of the fit and measure its rules and states on: ``rules_`` then has
+        Share of the rows (lines, whatever their weight) to keep out of the fit and measure its rules and states on:
+        ``rules_`` then has
         ``fresh_precision`` with a 90 % interval, and ``fresh_states_`` what each state claims beside what fresh rows
         say.
     n_iter : int

@@ -31,7 +31,7 @@ def to_arviz(post: Posterior) -> Any:
     posterior: dict[str, Any] = {
         "state_rows": positives + negatives,
         "state_positives": positives,
-        "positive_rate": post._positive_rates(),
+        "positive_rate": post._positive_rates,
         "rho": post.draw_rates(),
     }
     dims = {name: ["state"] for name in posterior}

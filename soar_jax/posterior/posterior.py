@@ -109,7 +109,7 @@ class Posterior:
         num_words = self._layout.num_words
         places = np.unique(np.linspace(0, 64 * num_words - 1, 2 * _MAX_FUNCTIONAL_ROWS).astype(int))
         everything = self._layout.everything()
-        rates = self._positive_rates()
+        rates = self._positive_rates
         result: dict[str, FloatArray] = {}
         for place in places:
             word, bit = int(place) // 64, np.uint64(int(place) % 64)
@@ -169,7 +169,9 @@ class Posterior:
 
     @property
     def log_evidence(self) -> tuple[float, float]:
-        """Log marginal likelihood of the labels, by thermodynamic integration, and its standard error over chains.
+        """Log marginal likelihood by thermodynamic integration, and its standard error over chains.
+
+        Of the labels, and of every pattern outside the pools being out: it compares with the log joint of a pair.
 
         The error does not hold the bias of the integral over a finite ladder. NaN without a ladder, and with
         ``power`` below 1.
@@ -313,6 +315,7 @@ class Posterior:
         drawn = self.draw_rates()
         return self._with_verdict(_summary({name: drawn[..., k] for k, name in enumerate(STATES)}))
 
+    @cached_property
     def _positive_rates(self) -> FloatArray:
         """P(positive | state) of every draw: (num_chains, num_draws, 4)."""
         return positive_rates(self._hyper, *self._state_counts())
@@ -371,7 +374,7 @@ class Posterior:
 
     def _probability(self, X: Any) -> FloatArray:
         """P(positive) of every row in every draw."""
-        return np.take_along_axis(self._positive_rates().reshape(-1, 4), self._states(X), axis=1)
+        return np.take_along_axis(self._positive_rates.reshape(-1, 4), self._states(X), axis=1)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities averaged over draws, columns in the order of ``classes_``."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from soar_jax._base import Leaf, in_float64
 from soar_jax.sampling.kernel import Context
@@ -27,7 +27,8 @@ class PriorTables(NamedTuple):
     kind_start : (2 * num_kinds,) int32
         How many patterns have a smaller kind.
     log_mass : () float64
-        Log prior probability that every pattern outside the pools is out: what a law over the pools alone leaves out.
+        Log prior probability that every pattern outside the pools is out, and no kind has more than MAX_RULES rules:
+        what a law over the pools alone leaves out.
     """
 
     size_cumulative: Leaf
@@ -44,9 +45,10 @@ def make_prior_tables(context: Context, hyper: Hyperparameters) -> PriorTables:
     for side, sizes in enumerate(hyper.pool_size):
         for kind, size in enumerate(sizes, start=1):
             ways = gammaln(size + 1) - gammaln(n + 1) - gammaln(np.maximum(size - n, 0) + 1)
-            mass = np.exp(np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf))
-            table[side, kind] = np.cumsum(mass) / mass.sum()
-            log_mass += np.log(mass.sum())
+            log_weights = np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf)
+            total = logsumexp(log_weights)
+            table[side, kind] = np.cumsum(np.exp(log_weights - total))
+            log_mass += total
     kinds = np.arange(2 * prior.shape[1])
     kind_start = np.searchsorted(np.sort(context.pool.kind), kinds).astype(np.int32)
     return PriorTables(*jax.device_put((table.reshape(-1, MAX_RULES + 1), kind_start, log_mass)))

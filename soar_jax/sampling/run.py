@@ -104,9 +104,10 @@ class Draws:
 
 
 def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, kinds: IntArray) -> BoolArray:
-    """Draw a pair from the prior; a draw with too many rules is drawn again, and after some tries given up.
+    """Draw a pair as from the prior; a draw with too many rules is drawn again, and after some tries given up.
 
-    A prior under which nearly every pair has too many rules gives the empty pair: a start, not a draw.
+    It is where a chain starts, not a draw: patterns outside the pools do not count, and a prior under which nearly
+    every pair has too many rules gives the empty pair.
     """
     for _ in range(_MAX_TRIES):
         included = np.zeros(kinds.shape, dtype=bool)

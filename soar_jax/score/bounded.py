@@ -13,7 +13,7 @@ The integrand has one peak. Everything is put together from *far tails*: integra
 where the integrand falls all the way. Between bounds that hold the peak the integral is the whole less two far tails,
 beyond them it is the difference of two far tails, so nothing cancels. On the device a far tail is a Gauss-Legendre sum
 over a window in which the integrand falls by exp(-WINDOW), on the host it is SciPy's incomplete beta function or, where
-that underflows, its continued fraction: two ways that check each other at every fit.
+that underflows, its continued fraction; every fit compares the two.
 """
 
 from __future__ import annotations

@@ -12,7 +12,10 @@ from soar_jax.states import hits_and_misses
 
 
 def host_log_joint(positives: IntArray, negatives: IntArray, sizes: IntArray, hyper: Hyperparameters) -> float:
-    """Compute the log joint with SciPy from plain counts, sharing no code with the device's functions.
+    """Compute the log joint with SciPy from plain counts.
+
+    On tables of many rows it shares nothing with the device's way; on small ones the device looks up sums that were
+    made on the host.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Pair(NamedTuple):
         Binary digits of the number of rules of each side that cover each row.
     counts : (4,) int64
         Packed class counts of the states.
-    sizes : (2, num_lengths) int32
+    sizes : (2, num_kinds) int32
         Rules by side and kind.
     """
 

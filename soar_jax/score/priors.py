@@ -117,8 +117,8 @@ class ErrorRatio:
 class Precision:
     """Alone, a side must be right at least this often.
 
-    The base rate stays between the bounds: with rare positives the negative side must be right more often than that, at
-    least half-way from the base rate to certainty.
+    The base rate stays between the bounds: a side that would be right so often by always saying its class must be right
+    more often than that, at least half-way from the base rate to certainty.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ class Precision:
 
     def bounds(self, base_rate: float) -> tuple[float, float]:
         """Give the rates of positives below which negative and above which positive rules may speak alone."""
-        return min(1 - self.rate, base_rate / 2), max(self.rate, (1 + base_rate) / 2)
+        low = 1 - self.rate if 1 - self.rate < base_rate else base_rate / 2
+        return low, self.rate if self.rate > base_rate else (1 + base_rate) / 2
 
     def __str__(self) -> str:
         """Read the bound aloud."""

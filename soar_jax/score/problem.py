@@ -21,7 +21,7 @@ MAX_RULES = (1 << NUM_PLANES) - 1
 MAX_TABLE_ROWS = 1 << 18
 """Rows up to which log Gamma is looked up: 28 MB at most."""
 MAX_STATE_ROWS = 2048
-"""Rows up to which the likelihood of a state with bounds is looked up: 32 MB at most."""
+"""Rows up to which the likelihood of a state with bounds is looked up: 42 MB at most."""
 _MIN_KINDS = 8
 _MIN_PATTERNS = 64
 _MIN_COUNTS = 64

@@ -61,6 +61,12 @@ def test_the_base_rate_always_lies_between_the_bounds(base_rate, ratio, precisio
     assert high >= precision and low <= 1 - precision
 
 
+def test_precision_moves_a_bound_only_where_it_would_exclude_the_base_rate():
+    assert Precision(0.7).bounds(0.5) == pytest.approx((0.3, 0.7))
+    assert Precision(0.7).bounds(0.1) == pytest.approx((0.05, 0.7))
+    assert Precision(0.7).bounds(0.8) == pytest.approx((0.3, 0.9))
+
+
 def test_searched_rules_cost_the_logarithm_of_what_was_searched():
     hyper = resolve(FLAT, SearchedRules(3), SEARCHED, NOTHING)
     assert hyper.searched.tolist() == [[10, 100, 800]] * 2 and hyper.rule_beta.tolist() == [[30, 300, 2400]] * 2
