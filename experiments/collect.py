@@ -214,7 +214,7 @@ def noise(r):
 
 def power(r):
     parts = [
-        f"{name}: {f['recovered']:.3f} of planted rules recovered, {f['false_rules']:.2f} false rules per fit"
+        f"{name}: {f['recovered']:.3f} of planted rules recovered, {f['false_per_fit']:.2f} false rules per fit"
         for name, f in r["total"].items()
         if isinstance(f, dict)
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from soar_jax._base import InputError
 from soar_jax.estimators.base import RuleSetClassifier
-from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_opinions
+from soar_jax.score.priors import Bound, ErrorRatio, Opinion, StatePriors, both, from_opinions
 
 DEFAULT_CONSENSUS = ErrorRatio(0.5)
 
@@ -34,7 +36,7 @@ time_budget, progress, positive, random_state
     def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
         consensus = DEFAULT_CONSENSUS if self.consensus is None else self.consensus
         num_rows = num_positives + num_negatives
-        if isinstance(consensus, ErrorRatio | Precision):
+        if isinstance(consensus, get_args(Bound)):
             high = consensus.bounds(num_positives / num_rows)[1]
             # C- and active never occur; passive is "no rule fires" and speaks for the negative class
             low = np.array([high, 0.0, 0.0, 1 - high])

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,13 @@ import pandas as pd
 from soar_jax import __version__
 from soar_jax._base import InputError
 from soar_jax._files import write_text_atomically
-from soar_jax.score.priors import ErrorRatio, Hyperparameters, Opinion, Precision
-from soar_jax.score.rule_priors import ExpectedRules, RulePrior, SearchedRules
+from soar_jax.score.priors import Bound, Hyperparameters, Opinion
+from soar_jax.score.rule_priors import RulePriors
 from soar_jax.states import TAXONOMY
 
 FORMAT = "soar-jax model"
 FORMAT_VERSION = 2
-_VALUE_OBJECTS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Opinion, ErrorRatio, Precision, SearchedRules, RulePrior, ExpectedRules)
-}
+_VALUE_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (Opinion, *get_args(Bound), *get_args(RulePriors))}
 _SCALARS = (str, int, float, bool, type(None))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from soar_jax._base import InputError
 from soar_jax.estimators.base import RuleSetClassifier
-from soar_jax.score.priors import ErrorRatio, Opinion, Precision, StatePriors, both, from_bounds, from_opinions
+from soar_jax.score.priors import Bound, ErrorRatio, Opinion, StatePriors, both, from_bounds, from_opinions
 
 DEFAULT_CONSENSUS = ErrorRatio(0.5)
 PAPER_AMBIGUOUS = Opinion(0.5, share=0.5)
@@ -182,7 +182,7 @@ class SOARClassifier(RuleSetClassifier):
 
     def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
         consensus = DEFAULT_CONSENSUS if self.consensus is None else self.consensus
-        positive, negative = both("consensus", consensus, (ErrorRatio, Precision, Opinion))
+        positive, negative = both("consensus", consensus, (*get_args(Bound), Opinion))
         num_rows = num_positives + num_negatives
         if isinstance(positive, Opinion) != isinstance(negative, Opinion):
             raise InputError("consensus mixes an Opinion with a bound; give both sides the same form.")

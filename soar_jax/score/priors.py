@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from scipy.special import betainc
@@ -24,7 +24,7 @@ from scipy.special import betainc
 from soar_jax._base import FloatArray, InputError, IntArray
 from soar_jax.candidates.pools import Pool
 from soar_jax.candidates.searched import Searched
-from soar_jax.score.rule_priors import ExpectedRules, RulePrior, RulePriors, SearchedRules
+from soar_jax.score.rule_priors import RulePriors
 from soar_jax.states import STATES
 
 
@@ -196,7 +196,7 @@ class Hyperparameters(NamedTuple):
             found = np.argwhere(self.kind[side] == kind)
             literals = sorted({int(lengths[i]) for i, _ in found})
             with_cuts = sorted({int(cuts[j]) for _, j in found})
-            text = " or ".join(f"{n} literal{'s' if n > 1 else ''}" for n in literals)
+            text = " or ".join(f"{n} literal{'s' if n > 1 else ''}" for n in literals) or "(none)"
             # a kind that holds every number of cuts is a length
             if len(with_cuts) == 1 and with_cuts[0]:
                 text += f", {with_cuts[0]} cut{'s' if with_cuts[0] > 1 else ''}"
@@ -279,9 +279,8 @@ def resolve(
     pools: tuple[Pool, Pool],
 ) -> Hyperparameters:
     """Put the priors of states and rules together for one table."""
-    kinds = (SearchedRules, RulePrior, ExpectedRules)
-    sides = [prior.resolve(searched) for prior in both("rule_prior", rules, kinds)]  # type: ignore[attr-defined]
-    num_kinds = max(1, *(len(side.names) for side in sides))
+    sides = [prior.resolve(searched) for prior in both("rule_prior", rules, get_args(RulePriors))]  # type: ignore[attr-defined]
+    num_kinds = max(1, *(len(side.alpha) for side in sides))
 
     def stack(name: str, fill: float) -> FloatArray:
         """Fill up the side with fewer kinds: none of them was searched."""

@@ -25,7 +25,6 @@ class KindPrior(NamedTuple):
     ----------
     kind : (longest + 1, longest + 1) int64
         Kind of a pattern by its number of literals and of cuts among them.
-    names : tuple of str
     alpha, beta : (num_kinds,) float64
         Beta prior of the inclusion of each pattern of a kind.
     searched : (num_kinds,) float64
@@ -33,22 +32,16 @@ class KindPrior(NamedTuple):
     """
 
     kind: IntArray
-    names: tuple[str, ...]
     alpha: FloatArray
     beta: FloatArray
     searched: FloatArray
 
 
-def _by_length(searched: Searched) -> tuple[IntArray, tuple[str, ...], FloatArray]:
-    """Let the length alone be the kind."""
+def _by_length(searched: Searched) -> tuple[IntArray, FloatArray]:
+    """Let the length alone be the kind: kinds, and patterns of each."""
     longest = searched.longest
     kind = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)
-    names = tuple(_literals(length) for length in range(1, longest + 1))
-    return kind, names, searched.patterns.sum(axis=1)[1:].astype(np.float64)
-
-
-def _literals(count: int) -> str:
-    return f"{count} literal{'s' if count > 1 else ''}"
+    return kind, searched.patterns.sum(axis=1)[1:].astype(np.float64)
 
 
 def _per_length(name: str, value: float | Sequence[float], max_length: int) -> FloatArray:
@@ -90,14 +83,10 @@ class SearchedRules:
     def resolve(self, searched: Searched) -> KindPrior:
         """Count kinds and hypotheses for one table."""
         kind = np.full(searched.patterns.shape, -1, dtype=np.int64)
-        names: list[str] = []
-        counts: list[int] = []
-        for length, cuts in np.argwhere(searched.patterns > 0):
-            kind[length, cuts] = len(names)
-            names.append(_literals(length) + (f", {cuts} cut{'s' if cuts > 1 else ''}" if cuts else ""))
-            counts.append(math.ceil(searched.hypotheses[length, cuts]))
-        found = np.array(counts, dtype=np.float64)
-        return KindPrior(kind, tuple(names), np.ones(len(found)), self.strictness * found, found)
+        present = searched.patterns > 0
+        kind[present] = np.arange(present.sum())
+        found = np.ceil(searched.hypotheses[present])
+        return KindPrior(kind, np.ones(len(found)), self.strictness * found, found)
 
 
 @dataclass(frozen=True)
@@ -120,9 +109,9 @@ class RulePrior:
 
     def resolve(self, searched: Searched) -> KindPrior:
         """Give alpha and beta for each length."""
-        kind, names, counts = _by_length(searched)
-        alpha, beta = (_per_length(name, getattr(self, name), len(names)) for name in ("alpha", "beta"))
-        return KindPrior(kind, names, alpha, beta, counts)
+        kind, counts = _by_length(searched)
+        alpha, beta = (_per_length(name, getattr(self, name), len(counts)) for name in ("alpha", "beta"))
+        return KindPrior(kind, alpha, beta, counts)
 
 
 @dataclass(frozen=True)
@@ -155,8 +144,8 @@ class ExpectedRules:
 
     def resolve(self, searched: Searched) -> KindPrior:
         """Spread the expected rules over lengths as a truncated geometric with the wanted mean."""
-        kind, names, counts = _by_length(searched)
-        lengths = np.arange(1, len(names) + 1)
+        kind, counts = _by_length(searched)
+        lengths = np.arange(1, len(counts) + 1)
         present = counts > 0
         low, high = 1e-6, 1e6  # ratio of neighbouring lengths, found by bisection on the mean
         for _ in range(200):
@@ -166,7 +155,8 @@ class ExpectedRules:
             low, high = (ratio, high) if mean < self.length else (low, ratio)
         share = weights / weights.sum() if present.any() else weights
         rate = np.clip(self.rules * share / np.maximum(counts, 1), 1e-9, 0.5)
-        return KindPrior(kind, names, self.worth * rate, self.worth * (1 - rate), counts)
+        return KindPrior(kind, self.worth * rate, self.worth * (1 - rate), counts)
 
 
+# every form of prior that estimators take and model files hold
 RulePriors = SearchedRules | RulePrior | ExpectedRules

@@ -12,7 +12,18 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from soar_jax import BOAClassifier, InputError, Opinion, SOARClassifier, datasets, taxonomy_cross
+from soar_jax import (
+    BOAClassifier,
+    ErrorRatio,
+    InputError,
+    Opinion,
+    Precision,
+    RulePrior,
+    SearchedRules,
+    SOARClassifier,
+    datasets,
+    taxonomy_cross,
+)
 from soar_jax.search import anneal
 from tests.oracles import log_beta_integral
 
@@ -321,3 +332,44 @@ def test_fit_here_predict_in_another_process(car, tmp_path):
 def test_import_is_light():
     code = "import sys, soar_jax; assert not {'jax', 'arviz', 'mlxtend', 'sklearn', 'numpyro'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_screening_changes_no_rules_price(make_table):
+    """Fewer candidates, same prior: the same log joint of no rules, and the same cost of a rule."""
+    X, y = make_table(3, num_rows=300)
+    few, many = (SOARClassifier(**{**QUICK, "max_patterns": n}).fit(X, y) for n in (10, 1000))
+    for side in ("positive", "negative"):
+        for name in ("searched", "alpha", "beta", "kind"):
+            assert few.priors_["rules"][side][name] == many.priors_["rules"][side][name]
+    assert sum(few.priors_["rules"]["positive"]["pool_size"]) < sum(many.priors_["rules"]["positive"]["pool_size"])
+    assert few.score_ + few.gain_ == pytest.approx(many.score_ + many.gain_)
+    assert sum(few.priors_["rules"]["positive"]["searched"]) >= few.num_frequent_patterns_
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (SOARClassifier, {"rule_prior": (SearchedRules(2), RulePrior(1, 50))}),
+        (SOARClassifier, {"consensus": (ErrorRatio(0.4), Precision(0.7))}),
+        (BOAClassifier, {}),
+        (BOAClassifier, {"consensus": Precision(0.8)}),
+        (BOAClassifier, {"consensus": Opinion(0.95, share=0.05), "rule_prior": RulePrior(1, 100)}),
+    ],
+)
+def test_every_form_of_prior_gives_the_oracles_score_and_a_true_certificate(make_table, oracle, kind, parameters):
+    X, y = make_table(5, num_rows=300)
+    model = kind(**QUICK, **parameters).fit(X, y)
+    exact = oracle(model, X, y)
+    best = exact.log_joint(exact.fitted)
+    assert -model.score_ == pytest.approx(best, rel=1e-9)
+    assert max(exact.log_joint(pair) for pair in exact.neighbours()) <= best + 1e-9 * (1 + abs(best))
+
+
+@pytest.mark.parametrize("consensus", [0.9, (ErrorRatio(0.5), Opinion(0.9)), "strict"])
+def test_wrong_forms_of_consensus_are_refused(make_table, consensus):
+    X, y = make_table(0)
+    for kind in (SOARClassifier, BOAClassifier):
+        with pytest.raises(InputError, match="consensus"):
+            kind(**QUICK, consensus=consensus).fit(X, y)
+    with pytest.raises(InputError, match="ambiguous"):
+        SOARClassifier(**QUICK, ambiguous=Opinion(0.5)).fit(X, y)
