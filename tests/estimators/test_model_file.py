@@ -83,7 +83,7 @@ def test_files_of_format_version_1_still_predict_as_they_did(make_table, tmp_pat
     model = SOARClassifier.load(Path(__file__).parents[1] / "files" / "model_v1.json")
     probability = model.predict_proba(X)[:6, 1]
     assert probability == pytest.approx([0.40131578947368424] * 3 + [0.4859154929577465] + [0.9414893617021277] * 2)
-    assert model.score_ == pytest.approx(93.14742491871364) and "rules for" in model.conclude()
+    assert model.score_ == pytest.approx(93.14742491871364) and model.conclude() == "1 rule for True and 1 for False."
     with pytest.raises(InputError, match="fit it again"):
         model.noise_check(X, np.zeros(len(X)))
     model.save(tmp_path / "m.json")

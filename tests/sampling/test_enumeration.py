@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from soar_jax.posterior.diagnosis import figures_of
 from soar_jax.sampling import run as mcmc
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL, KERNELS
 from tests.problems import enumerate_log_joints, random_target
@@ -27,7 +28,7 @@ PROBLEMS = [
 STEPS = {"flip": 120, "exchange": 20, "heal": 4, "informed": 20}
 DEFAULT_STEPS = 20
 # an exchange keeps the number of rules, so alone it cannot reach every pair
-HELPED = {"exchange": ((FLIP, 4),)}
+HELPED = {"exchange": ((FLIP, 16),)}
 PLANS = {
     **{k.name: (*HELPED.get(k.name, ()), (k, STEPS.get(k.name, DEFAULT_STEPS))) for k in KERNELS},
     "default": ((FLIP, 20), (EXCHANGE, 4), (HEAL, 4)),
@@ -38,6 +39,12 @@ NUM_CHAINS = 32
 def expected_variation(exact, num_draws):
     """Total variation of as many independent draws from the exact posterior, on average."""
     return 0.5 * np.sqrt(2 * exact * (1 - exact) / np.pi / num_draws).sum()
+
+
+def effective_draws(draws, sizes):
+    """Least effective sample size over the rules that come and go."""
+    series = [draws.included[:, :, side, i] for side, n in enumerate(sizes) for i in range(n)]
+    return float(figures_of({i: z for i, z in enumerate(series) if np.ptp(z)})["ess_bulk"].min())
 
 
 def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1):
@@ -58,13 +65,16 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1):
     code = [draws.included[:, :, side, :n].reshape(-1, n) @ (1 << np.arange(n)) for side, n in enumerate(sizes)]
     visited = np.zeros_like(exact)
     np.add.at(visited, (code[0], code[1]), 1 / len(code[0]))
-    assert 0.5 * np.abs(visited - exact).sum() <= 0.03
+    num_effective = effective_draws(draws, sizes)
+    # a kernel that moves slowly between modes has fewer draws than it was asked for, and is judged by those
+    assert 0.5 * np.abs(visited - exact).sum() <= max(0.03, 3 * expected_variation(exact, num_effective))
     for side, n in enumerate(sizes):
         truth = exact.sum(axis=1 - side) @ subsets[side]
         by_chain = draws.included[:, :, side, :n].mean(axis=1)
         error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_CHAINS)
-        # five Monte Carlo errors of 32 chains: a correct sampler fails about once in 20,000 figures; rules that
-        # hardly ever change have no error to speak of
+        # five Monte Carlo errors of 32 chains, or of as many draws as there are in effect where the chains happen to
+        # agree: a correct sampler fails about once in 20,000 figures
+        error = np.maximum(error, np.sqrt(truth * (1 - truth) / num_effective))
         assert (np.abs(by_chain.mean(axis=0) - truth) < 5 * error + 2e-4).all()
     return draws, values
 
@@ -83,5 +93,4 @@ def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem
 @pytest.mark.parametrize("name", PLANS)
 def test_every_kernel_samples_the_enumerated_posterior_of_ten_problems(name, num_temperatures):
     for seed, sizes, made in PROBLEMS:
-        # one kernel alone and without tempering moves slowly between modes
-        check(seed, sizes, made, PLANS[name], num_temperatures, thin=4 if num_temperatures == 1 else 2)
+        check(seed, sizes, made, PLANS[name], num_temperatures, thin=2)
