@@ -43,7 +43,7 @@ def expected_variation(exact, num_draws):
 
 def effective_draws(draws, sizes):
     """Least effective sample size over the rules that come and go."""
-    series = [draws.included[:, :, side, i] for side, n in enumerate(sizes) for i in range(n)]
+    series = [draws.included[:, :, side, i].astype(float) for side, n in enumerate(sizes) for i in range(n)]
     return float(figures_of({i: z for i, z in enumerate(series) if np.ptp(z)})["ess_bulk"].min())
 
 
