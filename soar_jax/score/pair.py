@@ -7,6 +7,7 @@ packed row, and "covered" or "covered more than once" are plain bit operations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -15,7 +16,7 @@ import numpy as np
 
 from soar_jax._base import BoolArray, Leaf, WordArray, in_float64
 from soar_jax.score.devices import sum_over_devices
-from soar_jax.score.joint import state_log_likelihood
+from soar_jax.score.joint import state_log_bound, state_log_likelihood
 from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
 from soar_jax.states import ACTIVE, PASSIVE
 
@@ -23,6 +24,9 @@ from soar_jax.states import ACTIVE, PASSIVE
 # outside the other side it leaves passive for consensus, inside it leaves the other consensus for active.
 GAIN_FREE = ((1, 0, 0, -1), (0, 1, 0, -1))
 GAIN_OTHER = ((0, -1, 1, 0), (-1, 0, 1, 0))
+
+
+_TRIED_AT_ONCE = 32
 
 
 class Pair(NamedTuple):
@@ -104,13 +108,24 @@ def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: ja
     return jnp.where(is_removal, included, ~included & has_room) & is_pattern
 
 
-def flip_log_joints(
-    problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array, power: jax.Array | None = None
-) -> jax.Array:
-    """Log joint of every neighbour by one kind of move: (num_slots,), -inf where it is impossible.
+class Neighbours(NamedTuple):
+    """What one kind of move would change, for every pattern of a side.
 
-    ``power`` raises the likelihood to a power, for tempered targets.
+    Attributes
+    ----------
+    eligible : (num_slots,) bool
+    free, shared : (num_slots,) int64
+        Packed class counts of the rows that would leave (or, removed, come back to) passive, and the other consensus.
+    log_prior : (num_slots,) float64
     """
+
+    eligible: jax.Array
+    free: jax.Array
+    shared: jax.Array
+    log_prior: jax.Array
+
+
+def _neighbours(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> Neighbours:
     once, twice = covered_once_or_more(pair, side)
     other, _ = covered_once_or_more(pair, 1 - side)
     movable = ~jnp.where(is_removal, twice, once)
@@ -118,20 +133,76 @@ def flip_log_joints(
     # without what is not eligible, counts stay whole and within the table of log Gamma
     eligible = eligible_flips(problem, pair, side, is_removal)
     free, shared = (jnp.where(eligible, jnp.where(is_removal, -n, n), 0) for n in (free, shared))
-    counts = pair.counts
-    likelihood = (
-        state_log_likelihood(problem, side, counts[side] + free, is_consensus=True)
-        + state_log_likelihood(problem, 1 - side, counts[1 - side] - shared, is_consensus=True)
-        + state_log_likelihood(problem, ACTIVE, counts[ACTIVE] + shared, is_consensus=False)
-        + state_log_likelihood(problem, PASSIVE, counts[PASSIVE] - free, is_consensus=False)
-        - problem.constant
-    )
-    likelihood = likelihood if power is None else power * likelihood
     sizes = pair.sizes.at[side].add(jnp.where(is_removal, -1, 1).astype(jnp.int32))
     by_kind = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
     change = by_kind[side, :, 1] - by_kind[side, :, 0]
-    log_joints = likelihood + by_kind[..., 0].sum() + change[problem.kind[side]]
-    return jnp.where(eligible, log_joints, -jnp.inf)
+    return Neighbours(eligible, free, shared, by_kind[..., 0].sum() + change[problem.kind[side]])
+
+
+def _log_likelihoods(
+    problem: Problem,
+    counts: jax.Array,
+    side: jax.Array,
+    changed: tuple[jax.Array, jax.Array],
+    of_state: Callable[..., jax.Array],
+) -> jax.Array:
+    """Sum over the states of ``of_state``, after ``changed`` rows (free, shared) have changed theirs."""
+    free, shared = changed
+    return (
+        of_state(problem, side, counts[side] + free, is_consensus=True)
+        + of_state(problem, 1 - side, counts[1 - side] - shared, is_consensus=True)
+        + of_state(problem, ACTIVE, counts[ACTIVE] + shared, is_consensus=False)
+        + of_state(problem, PASSIVE, counts[PASSIVE] - free, is_consensus=False)
+        - problem.constant
+    )
+
+
+def flip_log_joints(
+    problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array, power: jax.Array | None = None
+) -> jax.Array:
+    """Log joint of every neighbour by one kind of move: (num_slots,), -inf where it is impossible.
+
+    ``power`` raises the likelihood to a power, for tempered targets.
+    """
+    found = _neighbours(problem, pair, side, is_removal)
+    likelihood = _log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_likelihood)
+    likelihood = likelihood if power is None else power * likelihood
+    return jnp.where(found.eligible, likelihood + found.log_prior, -jnp.inf)
+
+
+def best_flip(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Find the best neighbour by one kind of move: its pattern and its log joint, -inf where there is none.
+
+    Where integrals between bounds are computed, a few neighbours at a time are tried, in the order of an upper bound of
+    their log joint, until none that is left can be better; the result is exact.
+    """
+    if not problem.rule.size:
+        log_joints = flip_log_joints(problem, pair, side, is_removal)
+        index = jnp.argmax(log_joints).astype(jnp.int32)
+        return index, log_joints[index]
+    found = _neighbours(problem, pair, side, is_removal)
+    at_most = _log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
+    at_most = jnp.where(found.eligible, at_most + found.log_prior, -jnp.inf)
+    num_tried = min(_TRIED_AT_ONCE, at_most.shape[0])
+
+    def is_open(carry: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+        at_most, _, best = carry
+        return at_most.max() > best
+
+    def try_some(carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        at_most, index, best = carry
+        bounds, tried = jax.lax.top_k(at_most, num_tried)
+        changed = found.free[tried], found.shared[tried]
+        values = _log_likelihoods(problem, pair.counts, side, changed, state_log_likelihood) + found.log_prior[tried]
+        values = jnp.where(jnp.isfinite(bounds), values, -jnp.inf)
+        place = jnp.argmax(values)
+        is_better = values[place] > best
+        index = jnp.where(is_better, tried[place].astype(jnp.int32), index)
+        return at_most.at[tried].set(-jnp.inf), index, jnp.where(is_better, values[place], best)
+
+    start = (at_most, jnp.zeros((), jnp.int32), jnp.array(-jnp.inf))
+    _, index, best = jax.lax.while_loop(is_open, try_some, start)
+    return index, best
 
 
 @in_float64

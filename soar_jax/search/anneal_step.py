@@ -28,7 +28,7 @@ import numpy as np
 from soar_jax._base import IntArray, Leaf
 from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip
 from soar_jax.score.joint import host_log_likelihood, split_counts
-from soar_jax.score.pair import Pair, eligible_flips, flip_log_joints, host_pair
+from soar_jax.score.pair import Pair, best_flip, eligible_flips, host_pair
 from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
 from soar_jax.search.moves import MOVES
 
@@ -196,8 +196,8 @@ def _look_up(problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Arr
         chain, known = carry
         pair = jax.tree.map(lambda leaf: leaf[chain], pairs)
         move = moves[chain]
-        log_joints = flip_log_joints(problem, pair, move % 2, move >= 2)  # noqa: PLR2004
-        return next_after(chain), known.at[chain, move].set(jnp.argmax(log_joints).astype(jnp.int32))
+        index, _ = best_flip(problem, pair, move % 2, move >= 2)  # noqa: PLR2004
+        return next_after(chain), known.at[chain, move].set(index)
 
     start = next_after(jnp.int32(-1)), known
     return jax.lax.while_loop(lambda carry: carry[0] < chains.size, look, start)[1]

@@ -18,7 +18,7 @@ from soar_jax._base import BoolArray, in_float64
 from soar_jax._progress import Clock
 from soar_jax.score.flips import NumberedPool, flip
 from soar_jax.score.joint import log_joint
-from soar_jax.score.pair import Pair, flip_log_joints
+from soar_jax.score.pair import Pair, best_flip
 from soar_jax.score.problem import MAX_RULES, Problem
 from soar_jax.search.moves import MOVES
 
@@ -77,11 +77,10 @@ def _look(problem: Problem, pool: NumberedPool, search: _Search) -> _Search:
     is_exchange = search.stage == len(MOVES)
     side = jnp.where(is_exchange, search.out // num_slots, search.stage % 2)
     is_removal = ~is_exchange & (search.stage >= 2)  # noqa: PLR2004
-    log_joints = flip_log_joints(problem, search.pair, side, is_removal)
     # putting the same rule back gives the pair itself, which never passes the threshold
-    index = jnp.argmax(log_joints).astype(jnp.int32)
-    is_better = log_joints[index] > search.best_value
-    best_value = jnp.where(is_better, log_joints[index], search.best_value)
+    index, value = best_flip(problem, search.pair, side, is_removal)
+    is_better = value > search.best_value
+    best_value = jnp.where(is_better, value, search.best_value)
     best_number = jnp.where(is_better, side * num_slots + index, search.best_number)
     is_complete = search.stage >= len(MOVES) - 1
     is_taken = is_complete & (best_value > search.log_joint + _TOLERANCE * (1.0 + jnp.abs(search.log_joint)))

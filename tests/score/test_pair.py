@@ -6,12 +6,13 @@ import pytest
 from soar_jax._base import in_float64
 from soar_jax.score.bounded import quadrature
 from soar_jax.score.flips import flip, number_pool
-from soar_jax.score.joint import log_joint
-from soar_jax.score.pair import empty_pair, flip_log_joints, pair_from
+from soar_jax.score.joint import log_joint, state_log_bound, state_log_likelihood
+from soar_jax.score.pair import best_flip, empty_pair, flip_log_joints, pair_from
 from soar_jax.score.problem import MAX_RULES
-from tests.problems import enumerate_log_joints, random_problem
+from tests.problems import enumerate_log_joints, pack_counts, random_problem
 
 flip_numbered, neighbours_jit, joint_jit = jax.jit(flip), jax.jit(flip_log_joints), jax.jit(log_joint)
+best_jit = jax.jit(best_flip)
 
 
 def value_on_device(problem, pair):
@@ -85,3 +86,38 @@ def test_sixty_three_rules_over_one_row_do_not_overflow():
         pair = flip_jit(problem, pair, jnp.int32(0), jnp.int32(index))
     for new, old in zip(pair, empty_pair(problem), strict=True):
         assert np.array_equal(new, old)
+
+
+@pytest.mark.parametrize(
+    ("seed", "bounded", "is_table"), [(0, False, True), (1, True, True), (2, True, False), (3, True, False)]
+)
+@in_float64
+def test_the_best_flip_is_the_best_of_all_neighbours(seed, bounded, is_table):
+    """Bounds from 40 candidates per side need more than one block; few candidates are fewer than a block."""
+    problem, *_ = random_problem(seed, num_patterns=(90, 12), num_rows=80, max_weight=9, bounded=bounded)
+    if bounded and not is_table:  # as for a table of many rows
+        problem = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
+    rng = np.random.default_rng(seed)
+    pair = empty_pair(problem)
+    for _ in range(8):
+        for side in (0, 1):
+            for is_removal in (False, True):
+                given = problem, pair, jnp.int32(side), jnp.array(is_removal)
+                everyone, (index, best) = np.asarray(neighbours_jit(*given)), best_jit(*given)
+                assert float(best) == pytest.approx(everyone.max(), rel=1e-12)
+                assert np.isinf(best) or everyone[int(index)] == pytest.approx(everyone.max(), rel=1e-12)
+        pair = flip_jit(problem, pair, jnp.int32(rng.integers(2)), jnp.int32(rng.integers(12)))
+
+
+@in_float64
+def test_bounds_of_the_states_are_never_below_their_integrals():
+    problem, *_ = random_problem(7, num_rows=60, max_weight=30, bounded=True)
+    problem = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
+    rng = np.random.default_rng(0)
+    total = np.array([int(problem.total) & 0xFFFFFFFF, int(problem.total) >> 32])
+    counts = jnp.asarray(pack_counts(*(np.floor(total[:, None] * rng.random((2, 400)) ** 3).astype(np.int64))))
+    for state in range(4):
+        exact = np.asarray(state_log_likelihood(problem, state, counts, is_consensus=state < 2))
+        bound = np.asarray(state_log_bound(problem, state, counts, is_consensus=state < 2))
+        assert (bound >= exact).all() and np.isfinite(bound).all()
+        assert np.median(bound - exact) < 8  # and of use
