@@ -25,7 +25,7 @@ PROBLEMS = [
     (212, (5, 4), BOUNDED),
 ]
 # steps per round of a kernel alone: as much work as a few sweeps over the pool; any other kernel gets DEFAULT_STEPS
-STEPS = {"flip": 120, "exchange": 20, "heal": 4, "informed": 20}
+STEPS = {"flip": 120, "exchange": 20, "heal": 4, "informed": 8}
 DEFAULT_STEPS = 20
 # an exchange keeps the number of rules, so alone it cannot reach every pair
 HELPED = {"exchange": ((FLIP, 16),)}
