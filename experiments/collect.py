@@ -20,8 +20,9 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
-`noise`, `power`, `defaults_study` and `tradeoff` were run with the present model (bounded rates, a prior over all that was
-searched); the other pages still show the first one (opinions that grow with the rows) and are to be run again.
+`noise`, `power`, `defaults_study`, `tradeoff` and the benchmarks `fit`, `steps` and `passes` were run with the present model
+(bounded rates, a prior over all that was searched); the other pages still show the first one (opinions that grow with the
+rows) and are to be run again.
 """
 
 BENCHMARKS_HEAD = """# Benchmarks
