@@ -373,3 +373,13 @@ def test_wrong_forms_of_consensus_are_refused(make_table, consensus):
             kind(**QUICK, consensus=consensus).fit(X, y)
     with pytest.raises(InputError, match="ambiguous"):
         SOARClassifier(**QUICK, ambiguous=Opinion(0.5)).fit(X, y)
+
+
+def test_a_table_too_large_for_look_ups_has_the_oracles_score_and_a_true_certificate(make_table, oracle):
+    X, y = make_table(4, num_rows=2600)
+    model = SOARClassifier(n_iter=100, n_restarts=2, max_patterns=30).fit(X, y)
+    assert model.fitted_pair_.target.problem.rule.size and len(model.rules_) > 1
+    exact = oracle(model, X, y)
+    best = exact.log_joint(exact.fitted)
+    assert -model.score_ == pytest.approx(best, rel=1e-9)
+    assert max(exact.log_joint(pair) for pair in exact.neighbours()) <= best + 1e-9 * (1 + abs(best))
