@@ -120,7 +120,7 @@ def test_log_joints_of_all_states_equal_enumeration(tiny):
 @each_temperature
 @in_float64
 def test_every_proposal_and_its_way_back_name_the_same_two_probabilities(tiny, kernel, inverse_temperature):
-    """For each path z -> z' there is one z' -> z by the same choice with forward and reverse exchanged, to 1e-10."""
+    """For each path z -> z' there is one z' -> z by the same choice with forward and reverse exchanged, to 1e-12."""
     choices, _ = tiny.choices(kernel)
     uniforms = telling_uniforms(kernel, np.random.default_rng(0))
     ends, forward, reverse = tiny.proposals(kernel, range(64), choices, uniforms, inverse_temperature)
@@ -136,7 +136,7 @@ def test_every_proposal_and_its_way_back_name_the_same_two_probabilities(tiny, k
             back = np.array(by_ends.get((end, start), np.empty((0, 2))))
             for log_forward, log_reverse in set(there):
                 gap = np.abs(back - [log_reverse, log_forward]).max(axis=1)
-                assert gap.size and gap.min() < 1e-10, (start, end)
+                assert gap.size and gap.min() < 1e-12, (start, end)
     assert num_moves >= 64  # it leads somewhere from everywhere
 
 
