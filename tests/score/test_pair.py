@@ -1,9 +1,12 @@
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from soar_jax._base import in_float64
+from soar_jax.score import pair as pair_module
 from soar_jax.score.bounded import quadrature
 from soar_jax.score.flips import flip, number_pool
 from soar_jax.score.joint import log_joint, state_log_bound, state_log_likelihood
@@ -12,7 +15,6 @@ from soar_jax.score.problem import MAX_RULES
 from tests.problems import enumerate_log_joints, pack_counts, random_problem
 
 flip_numbered, neighbours_jit, joint_jit = jax.jit(flip), jax.jit(flip_log_joints), jax.jit(log_joint)
-best_jit = jax.jit(best_flip)
 
 
 def value_on_device(problem, pair):
@@ -92,8 +94,10 @@ def test_sixty_three_rules_over_one_row_do_not_overflow():
     ("seed", "bounded", "is_table"), [(0, False, True), (1, True, True), (2, True, False), (3, True, False)]
 )
 @in_float64
-def test_the_best_flip_is_the_best_of_all_neighbours(seed, bounded, is_table):
-    """Bounds from 40 candidates per side need more than one block; few candidates are fewer than a block."""
+def test_the_best_flip_is_the_best_of_all_neighbours(seed, bounded, is_table, monkeypatch):
+    """One neighbour is tried at a time, so that stopping too early would show."""
+    monkeypatch.setattr(pair_module, "_TRIED_AT_ONCE", 1)
+    best_jit = jax.jit(partial(best_flip))  # a function of its own: compiled with the new number
     problem, *_ = random_problem(seed, num_patterns=(90, 12), num_rows=80, max_weight=9, bounded=bounded)
     if bounded and not is_table:  # as for a table of many rows
         problem = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
