@@ -231,6 +231,33 @@ def defaults_study(r):
     )
 
 
+def seeds(r):
+    parts = [
+        f"{t['table']}: {t['summary']['same']} of {t['summary']['seeds']} seeds within 0.01 nat of the best known, worst gap "
+        f"{t['summary']['worst_gap']:.2f}, {t['summary']['seconds_median']:.1f} s"
+        for t in r["tables"]
+    ]
+    return "; ".join(parts) + "."
+
+
+def dnf(r):
+    parts = [
+        f"{name} {f['error']:.4f} ({f['exact']} of {f['tables']} without error)"
+        for name, f in r["means"].items()
+        if f["tables"]
+    ]
+    return "Error on formulas without noise: " + ", ".join(parts) + "."
+
+
+def rule_learners(r):
+    parts = [
+        f"{name} {f['error']:.4f} / {f['log_loss']:.4f} on {f['tables']} tables (SOAR {f['error_of_ours']:.4f} / {f['log_loss_of_ours']:.4f})"
+        for name, f in r["learners"].items()
+        if f["tables"]
+    ]
+    return "Error / log loss, and SOAR's on the same tables: " + ", ".join(parts) + "."
+
+
 HEADLINES = {
     "noise": noise,
     "power": power,
@@ -246,6 +273,9 @@ HEADLINES = {
     "calibration": calibration,
     "uncertainty": uncertainty,
     "peers": peers,
+    "rule_learners": rule_learners,
+    "seeds": seeds,
+    "dnf": dnf,
     "benchmarks/fit": fit,
     "benchmarks/steps": steps,
     "benchmarks/passes": passes,

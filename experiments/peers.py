@@ -7,15 +7,14 @@ Run: pip install 'soar-jax[peers]', then python -m experiments.peers [--quick]
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-import traceback
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from experiments.compare import forest
+from experiments.rivals import Failed, limited
 from experiments.study import Study, table
 from soar_jax import SOARClassifier, datasets
 
@@ -121,39 +120,20 @@ PEERS = {
 }
 
 
-def work(pipe, function, data, seed):
-    try:
-        start = time.perf_counter()
-        X_fit, X_out, y_fit, y_out = data
-        predicted, rules, literals = function(X_fit, y_fit, X_out, seed)
-        seconds = time.perf_counter() - start
-        pipe.send(
-            {
-                "error": float(np.mean(predicted != y_out.to_numpy())),
-                "rules": rules,
-                "literals": literals,
-                "seconds": seconds,
-            }
-        )
-    except BaseException as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        message = (str(error).splitlines() or [""])[0]
-        pipe.send({"failure": f"{type(error).__name__}: {message[:90]} (in {last.name})"})
+def measured(function, data, seed) -> dict:
+    start = time.perf_counter()
+    X_fit, X_out, y_fit, y_out = data
+    predicted, rules, literals = function(X_fit, y_fit, X_out, seed)
+    seconds = time.perf_counter() - start
+    error = float(np.mean(predicted != y_out.to_numpy()))
+    return {"error": error, "rules": rules, "literals": literals, "seconds": seconds}
 
 
-def limited(function, data, seed, limit):
-    context = multiprocessing.get_context("spawn")
-    mine, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, function, data, seed))
-    process.start()
-    theirs.close()
+def attempt(function, data, seed) -> dict:
     try:
-        result = mine.recv() if mine.poll(limit) else {"failure": f"stopped after {limit:.0f} s"}
-    except EOFError:
-        result = {"failure": "the process died"}
-    process.kill()
-    process.join()
-    return result
+        return limited(measured, (function, data, seed), LIMIT)
+    except Failed as failure:
+        return {"failure": str(failure)}
 
 
 def main(argv=None) -> dict:
@@ -168,7 +148,7 @@ def main(argv=None) -> dict:
             data = train_test_split(X, y, train_size=ROWS[name], random_state=seed)
             for label, function in peers.items():
                 failed = found.get(label, [{}])[-1].get("failure", "")
-                result = {"failure": failed} if failed else limited(function, data, seed, LIMIT)
+                result = {"failure": failed} if failed else attempt(function, data, seed)
                 found.setdefault(label, []).append(result)
                 results.append({"table": name, "seed": seed, "peer": label, **result})
                 study.say(f"{name}, split {seed}: {label}: {result}")

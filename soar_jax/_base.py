@@ -60,6 +60,11 @@ def round_up_to_bucket(size: int, minimum: int = 8) -> int:
     return -(-size // step) * step
 
 
+def slots_for(num_patterns: int) -> int:
+    """Places for that many candidates, padded so that tables of like size share one compilation."""
+    return round_up_to_bucket(num_patterns, 64)
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if value not in choices:

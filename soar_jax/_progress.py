@@ -59,7 +59,7 @@ class ProgressBar:
         if report.phase != self._phase:
             self._close()
             self._phase = report.phase
-            unit = {"annealing": "step", "polishing": "try"}.get(report.phase, "draw")
+            unit = {"annealing": "step", "polishing": "try", "searching": "round"}.get(report.phase, "draw")
             self._bar = tqdm(total=report.total, desc=f"{report.phase:9s}", unit=unit, leave=True)
         self._bar.set_postfix_str(
             f"score {report.score:.2f}, rules {report.num_rules[0]} + {report.num_rules[1]}", refresh=False

@@ -7,17 +7,18 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, InputError, IntArray, check_choice, check_whole
+from soar_jax.candidates.catalogue import Catalogue, build_catalogue, catalogue_of_pools
 from soar_jax.candidates.coverage import BitLayout, lay_out
 from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
 from soar_jax.candidates.pools import POOLS, SCREENS, Pool, build_pool, empty_pool
-from soar_jax.candidates.searched import Searched, count_searched
+from soar_jax.candidates.searched import Searched, count_searched, with_grown
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items, build_items
 from soar_jax.data.table import GroupedRows, describe_column, group_rows
@@ -25,6 +26,8 @@ from soar_jax.data.table import GroupedRows, describe_column, group_rows
 MINERS = ("packed", "fpgrowth")
 CUTS = ("supervised", "quantile")
 DEFAULT_LENGTH = 3
+GROWN_LENGTH = 6
+SEARCHES = ("full", "annealing")
 _SMALLEST_CLASS_COUNT = 5
 
 
@@ -43,11 +46,15 @@ class CandidateOptions:
     cuts: str
     negations: bool
     missing_literals: bool
+    search: str
+    grow_to: int | None
 
     def validate(self) -> None:
         """Check every value once."""
         if self.max_length is not None:
             check_whole("max_length", self.max_length, 1)
+        if self.grow_to is not None:
+            check_whole("grow_to", self.grow_to, 0)
         check_whole("max_patterns", self.max_patterns, 1)
         check_whole("max_bins", self.max_bins, 2)
         for name, value in (("min_support", self.min_support), ("min_class_support", self.min_class_support)):
@@ -56,6 +63,14 @@ class CandidateOptions:
             _check_support(name, value)
         for name, choices in (("screen", SCREENS), ("pools", POOLS), ("miner", MINERS), ("cuts", CUTS)):
             check_choice(name, getattr(self, name), choices)
+        check_choice("search", self.search, SEARCHES)
+
+    @property
+    def grown_length(self) -> int:
+        """Most literals of grown conjunctions; a given ``max_length`` alone is a limit for all rules."""
+        if self.grow_to is not None:
+            return int(self.grow_to)
+        return GROWN_LENGTH if self.max_length is None else 0
 
 
 def _check_support(name: str, value: Any) -> None:
@@ -97,17 +112,17 @@ class Candidates:
     columns : list of Column
     layout : BitLayout
         Where each distinct row's bits lie.
-    pools : (Pool, Pool)
-        Candidates of the positive and the negative rule set.
+    source : Catalogue or (Pool, Pool)
+        All mined patterns, or the candidates of the positive and the negative rule set that a screen left.
     searched : Searched
-        All mined patterns, by length and cuts.
+        All that could become a rule, by length and cuts.
     seconds : dict
         Time spent in each stage.
     """
 
     columns: list[Column]
     layout: BitLayout
-    pools: tuple[Pool, Pool]
+    source: Catalogue | tuple[Pool, Pool]
     searched: Searched
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -127,7 +142,7 @@ def _check_content(frame: pd.DataFrame) -> None:
 def build_candidates(
     frame: pd.DataFrame, y: BoolArray, weights: IntArray, options: CandidateOptions, *, single: bool
 ) -> Candidates:
-    """Run every stage from raw columns to screened pools.
+    """Run every stage from raw columns to the patterns that may become rules.
 
     Parameters
     ----------
@@ -157,17 +172,24 @@ def build_honest_candidates(
     they are concerned, is the pools.
     """
     other = ~is_for_scoring
-    made, items = _build(frame.loc[other], y[other], weights[other], options, single=single)
+    screened = replace(options, search="annealing")
+    made, items = _build(frame.loc[other], y[other], weights[other], screened, single=single)
     table = TableValues(frame.loc[is_for_scoring])
     rows = group_rows(table, made.columns, y[is_for_scoring], weights[is_for_scoring])
     layout = lay_out(rows)
     place = {literal: i for i, literal in enumerate(items.literals)}
     item_bits = layout.pack(items.masks(rows))
-    pools = made.pools[0].recount(layout, item_bits, place), made.pools[1].recount(layout, item_bits, place)
+    assert isinstance(made.source, tuple)
+    positive, negative = made.source
+    pools = positive.recount(layout, item_bits, place), negative.recount(layout, item_bits, place)
     lengths = np.concatenate([pool.length for pool in pools])
     no_cuts = np.zeros(len(lengths), dtype=np.int64)
     searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), made.searched.longest)
-    return Candidates(made.columns, layout, pools, searched, made.seconds)
+    if options.search == "annealing":
+        return Candidates(made.columns, layout, pools, searched, made.seconds)
+    free = replace(items, choices=np.ones(len(items.choices)))  # the labels of these rows placed no cut
+    catalogue = catalogue_of_pools(pools, free, item_bits, layout, options.screen)
+    return Candidates(made.columns, layout, catalogue, searched, made.seconds)
 
 
 def _build(
@@ -194,12 +216,14 @@ def _build(
     with _timed(seconds, "mining"):
         patterns = _mine(items, masks, item_bits, rows, layout, threshold, options)
     with _timed(seconds, "screening"):
-        pools = _screen(patterns, items, item_bits, layout, options, single=single)
+        source = _source(patterns, items, item_bits, layout, options, single=single)
         choices = patterns.per_literal(items.choices, 1.0)
         searched = count_searched(
             patterns.length, (choices > 1).sum(axis=1), choices.prod(axis=1), patterns.items.shape[1]
         )
-    return Candidates(columns, layout, pools, searched, seconds), items
+        if isinstance(source, Catalogue):
+            searched = with_grown(searched, items, options.grown_length)
+    return Candidates(columns, layout, source, searched, seconds), items
 
 
 def _mine(
@@ -238,7 +262,7 @@ def _drop_uninformative(
     return items.select(keep), masks[keep], bits[keep]
 
 
-def _screen(
+def _source(
     patterns: MinedPatterns,
     items: Items,
     item_bits: np.ndarray,
@@ -246,7 +270,9 @@ def _screen(
     options: CandidateOptions,
     *,
     single: bool,
-) -> tuple[Pool, Pool]:
+) -> Catalogue | tuple[Pool, Pool]:
+    """List all mined patterns, or screen them."""
+
     def pool(side: int) -> Pool:
         return build_pool(
             patterns,
@@ -259,11 +285,19 @@ def _screen(
             max_patterns=int(options.max_patterns),
         )
 
-    pools = pool(0), (empty_pool(layout.num_words) if single else pool(1))
-    for name, found in zip(("positive", "negative"), pools, strict=True):
-        if not len(found) and not (single and name == "negative"):
+    source: Catalogue | tuple[Pool, Pool]
+    if options.search == "full":
+        source = build_catalogue(
+            patterns, items, item_bits, layout, pools=options.pools, screen=options.screen, single=single
+        )
+        sizes = [len(listed) for listed in source.listed]
+    else:
+        source = pool(0), (empty_pool(layout.num_words) if single else pool(1))
+        sizes = [len(found) for found in source]
+    for name, size in zip(("positive", "negative"), sizes, strict=True):
+        if not size and not (single and name == "negative"):
             warnings.warn(
                 f"No pattern speaks for the {name} class more than the base rate does; its rule set stays empty.",
                 stacklevel=2,
             )
-    return pools
+    return source

@@ -68,8 +68,16 @@ class MinedPatterns:
 
     def pack(self, item_bits: WordArray, chosen: IntArray) -> WordArray:
         """Packed coverage of some patterns from the packed literals."""
-        with_true = np.concatenate([item_bits, np.full((1, item_bits.shape[1]), ~np.uint64(0))])
-        return np.bitwise_and.reduce(with_true[self.items[chosen]], axis=1)
+        return pack(self.items[chosen], item_bits)
+
+
+def pack(patterns: IntArray, item_bits: WordArray) -> WordArray:
+    """Packed coverage of patterns (rows of literal indices, padded with -1) from the packed literals."""
+    with_true = np.concatenate([item_bits, np.full((1, item_bits.shape[1]), ~np.uint64(0))])
+    bits = with_true[patterns[:, 0]]
+    for column in patterns.T[1:]:
+        bits &= with_true[column]
+    return bits
 
 
 class Explosion(InputError):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import xlogy
 
-from soar_jax._base import FloatArray, IntArray, WordArray
+from soar_jax._base import BoolArray, FloatArray, IntArray, WordArray
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.patterns import MinedPatterns
 from soar_jax.data.items import Items
@@ -93,6 +93,19 @@ def impurity(
     return result
 
 
+def speaks_for(
+    positives: IntArray, negatives: IntArray, layout: BitLayout, side: int, *, is_directed: bool
+) -> BoolArray:
+    """Say which patterns may be rules of a side: not true of all rows and, if directed, above the base rate."""
+    covered = positives + negatives
+    eligible: BoolArray = covered < layout.num_rows
+    if is_directed:
+        # positives / covered > num_positives / num_rows in whole numbers
+        excess = positives * layout.num_rows - layout.num_positives * covered
+        eligible &= (excess > 0) if side == 0 else (excess < 0)
+    return eligible
+
+
 def _merge_equal(
     patterns: MinedPatterns, order: IntArray, item_bits: WordArray, max_patterns: int
 ) -> tuple[list[int], list[list[int]], list[WordArray]]:
@@ -147,12 +160,7 @@ def build_pool(
         shared pool takes any pattern, as the paper does.
     """
     impurities = impurity(patterns.positives, patterns.negatives, layout.num_positives, layout.num_negatives, screen)
-    covered = patterns.positives + patterns.negatives
-    eligible = covered < layout.num_rows
-    if pools == "directed":
-        # positives / covered > num_positives / num_rows in whole numbers
-        excess = patterns.positives * layout.num_rows - layout.num_positives * covered
-        eligible &= (excess > 0) if side == 0 else (excess < 0)
+    eligible = speaks_for(patterns.positives, patterns.negatives, layout, side, is_directed=pools == "directed")
     # rounding keeps patterns with equal counts together whatever the last bit of their impurity
     keys = (
         *patterns.items.T[::-1],

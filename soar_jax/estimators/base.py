@@ -7,8 +7,9 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,19 +33,17 @@ from soar_jax.candidates.build import CandidateOptions, Candidates, build_candid
 from soar_jax.data.columns import TableValues, level_text
 from soar_jax.data.labels import by_class, is_positive, plain_labels, whole_weights
 from soar_jax.data.table import as_frame, frame_to_predict, require_columns
+from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import fresh_rules, fresh_states, split_rows
 from soar_jax.estimators.noise_check import NoiseCheck, check_noise
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import Rule, RuleSet
-from soar_jax.score.priors import StatePriors, resolve
+from soar_jax.score.priors import StatePriors
 from soar_jax.score.rates import as_positive, positive_rates
 from soar_jax.score.rule_priors import SearchedRules
-from soar_jax.score.target import FittedPair, Target
+from soar_jax.score.target import FittedPair
 from soar_jax.states import PASSIVE, STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
-
-if TYPE_CHECKING:
-    from soar_jax.search.anneal import AnnealResult
 
 ROW_CHOICES = ("current", "best")
 _AGREEMENT = 1e-9
@@ -77,6 +76,9 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         rule_prior: Any = None,
         honest: bool = False,
         holdout: float = 0.0,
+        search: str = "full",
+        grow_to: int | None = None,
+        n_rounds: int | None = None,
         n_iter: int = 500,
         n_restarts: int = 4,
         temperature: float = 3.0,
@@ -102,6 +104,9 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.rule_prior = rule_prior
         self.honest = honest
         self.holdout = holdout
+        self.search = search
+        self.grow_to = grow_to
+        self.n_rounds = n_rounds
         self.n_iter = n_iter
         self.n_restarts = n_restarts
         self.temperature = temperature
@@ -148,6 +153,8 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
     # -- parameters ---------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
+        if self.n_rounds is not None:
+            check_whole("n_rounds", self.n_rounds, 1)
         check_whole("n_iter", self.n_iter, 1)
         check_whole("n_restarts", self.n_restarts, 1)
         check_choice("row_choice", self.row_choice, ROW_CHOICES)
@@ -162,7 +169,15 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
             raise InputError(f"holdout must lie in [0, 1), got {self.holdout!r}; give a share of the rows.")
 
     def _candidate_options(self) -> CandidateOptions:
-        return CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})
+        options = CandidateOptions(**{name: getattr(self, name) for name in CandidateOptions.__dataclass_fields__})
+        priors = self.rule_prior if isinstance(self.rule_prior, tuple | list) else (self.rule_prior,)
+        if all(prior is None or isinstance(prior, SearchedRules) for prior in priors):
+            return options
+        if self.grow_to:
+            raise InputError(
+                "grow_to needs rule_prior=SearchedRules(...): the paper's priors count mined patterns only."
+            )
+        return replace(options, grow_to=0)
 
     @abstractmethod
     def _state_priors(self, num_positives: int, num_negatives: int) -> StatePriors:
@@ -244,56 +259,50 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
 
     def _search(self, candidates: Candidates, started: float) -> None:
         from soar_jax.score.devices import current_mesh
-        from soar_jax.search import anneal
 
         layout = candidates.layout
-        states = self._state_priors(layout.num_positives, layout.num_negatives)
-        rules = SearchedRules() if self.rule_prior is None else self.rule_prior
-        hyper = resolve(states, rules, candidates.searched, candidates.pools)
-        target = Target(candidates.pools, layout, hyper, self._single)
-        seed = self._seed()
+        settings = SearchSettings(**{name: getattr(self, name) for name in SearchSettings.__dataclass_fields__})
         elapsed = time.perf_counter() - started
         with ProgressBar() if self.progress else nullcontext() as bar:
-            result = anneal.run(
-                target.problem,
-                pool=target.numbered_pool,
-                seed=seed,
-                num_steps=int(self.n_iter),
-                num_restarts=int(self.n_restarts),
-                temperature=float(self.temperature),
-                random_share=float(self.random_share),
-                judge_by_best=self.row_choice == "best",
+            found = find_pair(
+                candidates,
+                self._state_priors(layout.num_positives, layout.num_negatives),
+                SearchedRules() if self.rule_prior is None else self.rule_prior,
+                settings,
+                single=self._single,
+                seed=self._seed(),
                 time_budget=None if self.time_budget is None else max(0.0, self.time_budget - elapsed),
                 progress=bar,
                 mesh=current_mesh(),
             )
-        if result.was_stopped and not result.is_local_optimum:
+        if found.was_stopped and not found.certificate:
             warnings.warn(
                 "The search was stopped before the best pair could be shown to be a local optimum; "
                 "give it more time_budget to get that certificate.",
                 stacklevel=3,
             )
         columns, name = tuple(self._column_names), type(self).__name__
-        fitted = FittedPair(target, result.included, self.classes_, self._positive_index, columns, name)
-        if abs(fitted.log_joint - result.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
+        fitted = FittedPair(found.target, found.included, self.classes_, self._positive_index, columns, name)
+        if abs(fitted.log_joint - found.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
             raise RuntimeError(
-                f"The device's log joint {result.log_joint!r} and the host's {fitted.log_joint!r} disagree; "
+                f"The device's log joint {found.log_joint!r} and the host's {fitted.log_joint!r} disagree; "
                 "please report this."
             )
-        self._keep(fitted, candidates, result)
+        self._keep(fitted, candidates, found)
 
-    def _keep(self, fitted: FittedPair, candidates: Candidates, result: AnnealResult) -> None:
+    def _keep(self, fitted: FittedPair, candidates: Candidates, found: FoundPair) -> None:
         """Set the fitted attributes."""
         self.fitted_pair_ = fitted
         self._hyper = fitted.target.hyper
         self.score_ = -fitted.log_joint
         self.gain_ = fitted.gain
-        self.is_local_optimum_ = bool(result.is_local_optimum)
+        self.certificate_ = found.certificate
+        self.is_local_optimum_ = found.certificate.holds
         self.training_taxonomy_ = taxonomy_from_counts(*fitted.state_counts)
         self.priors_ = self._hyper.as_dict()
-        self.history_ = pd.DataFrame(result.history)
-        self.restart_scores_ = -result.restart_log_joints
-        self.stage_seconds_ = {**candidates.seconds, **result.seconds}
+        self.history_ = pd.DataFrame(found.history)
+        self.restart_scores_ = -found.rival_log_joints
+        self.stage_seconds_ = {**candidates.seconds, **found.seconds}
         self.num_frequent_patterns_ = candidates.searched.total
         for name in ("posterior_", "fresh_states_"):  # draws and figures of an earlier fit are not of this one
             self.__dict__.pop(name, None)

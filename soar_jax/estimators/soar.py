@@ -21,17 +21,18 @@ class SOARClassifier(RuleSetClassifier):
     Parameters
     ----------
     max_length : int, optional
-        Most literals in a rule. None means 3, or less when the table has too many patterns of
-        length 3 to count (a warning says so).
+        Most literals in a mined pattern, and in a rule. None means that patterns of up to 3 literals are mined (fewer
+        when the table has too many to count; a warning says so), and longer rules may be grown.
     min_support : float or int
         Least share (float) or number (int) of training rows a pattern must cover.
     min_class_support : float or int, optional
         A pattern that covers at least this share or number of the rows of one class is a candidate
         too, so that a rare class gets rules. None: the same as ``min_support``.
     max_patterns : int
-        Largest number of candidates per side.
+        Candidates per side that are kept around the fitted pair: those that `sample_posterior` moves among and
+        ``pools_`` shows. With ``search="annealing"`` these are also all that is searched.
     screen : {"entropy", "gini"}
-        Impurity by which candidates are ranked.
+        Impurity by which first candidates are chosen, and ``pools_`` is ordered.
     pools : {"directed", "shared"}
         Directed: a side's candidates must speak for its class more than the base rate does.
         Shared: both sides choose from the same patterns, as in the paper.
@@ -64,6 +65,15 @@ class SOARClassifier(RuleSetClassifier):
         ``rules_`` then has
         ``fresh_precision`` with a 90 % interval, and ``fresh_states_`` what each state claims beside what fresh rows
         say.
+    search : {"full", "annealing"}
+        Full: every mined pattern is a candidate, and the certificate speaks of all of them. Annealing: Algorithm 1 of
+        the paper among the ``max_patterns`` best by impurity, then descents.
+    grow_to : int, optional
+        Most literals of rules that are grown beyond what is mined, with a prior that counts all conjunctions of that
+        length (``search="full"`` with `SearchedRules` only). None: 6 when ``max_length`` is not given, else none.
+    n_rounds : int, optional
+        Rounds without a better pair after which the full search ends; more find better pairs on large tables. None:
+        12 to 40, fewer for large tables.
     n_iter : int
         Annealing steps of each restart.
     n_restarts : int
@@ -97,14 +107,19 @@ class SOARClassifier(RuleSetClassifier):
         By how many nats the rows favour the pair over no rules at all.
     fresh_states_ : DataFrame
         With ``holdout``: rows, claimed rate and fresh rate of each state, with a 90 % interval.
+    certificate_ : Certificate
+        Whether no single addition, removal or exchange of a rule improves the score, and among how many patterns.
     is_local_optimum_ : bool
-        No single addition, removal or exchange of a rule improves the score.
+        Whether it holds.
     history_ : DataFrame
-        Every annealing step of every restart; ``looked_up``: all neighbours were scored for it.
+        Every round of the full search; or every annealing step of every restart (``looked_up``: all neighbours were
+        scored for it).
+    restart_scores_ : array
+        Best score of each reading of the table that the full search kept, or of each annealing run.
     stage_seconds_ : dict
-        Where the time went: items, mining, screening, compiling, annealing, descents.
+        Where the time went.
     pools_ : DataFrame
-        Every candidate.
+        The candidates around the pair.
     priors_ : dict
         Every alpha and beta as plain numbers.
     training_taxonomy_ : Series
@@ -142,6 +157,9 @@ class SOARClassifier(RuleSetClassifier):
         rule_prior: Any = None,
         honest: bool = False,
         holdout: float = 0.0,
+        search: str = "full",
+        grow_to: int | None = None,
+        n_rounds: int | None = None,
         n_iter: int = 500,
         n_restarts: int = 4,
         temperature: float = 3.0,
@@ -168,6 +186,9 @@ class SOARClassifier(RuleSetClassifier):
             rule_prior=rule_prior,
             honest=honest,
             holdout=holdout,
+            search=search,
+            grow_to=grow_to,
+            n_rounds=n_rounds,
             n_iter=n_iter,
             n_restarts=n_restarts,
             temperature=temperature,

@@ -77,27 +77,36 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
 
 
 def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
-    """Packed class counts of every pattern of a side within each mask: (num_masks, num_slots).
+    """Packed class counts of every pattern of a side within each mask: (num_masks, num_slots)."""
+
+    def patterns_of(word: jax.Array) -> jax.Array:
+        start = (side, word, jnp.zeros((), jnp.int32))
+        return jax.lax.dynamic_slice(problem.bits, start, (1, 1, problem.num_slots))[0]
+
+    return sum_over_devices(count_within(problem, patterns_of, problem.num_slots, masks))
+
+
+def count_within(
+    problem: Problem, patterns_of: Callable[[jax.Array], jax.Array], num_slots: int, masks: jax.Array
+) -> jax.Array:
+    """Packed class counts of patterns within masks, (num_masks, num_slots), from each word of them, (1, num_slots).
 
     One pass over the pool: words are scanned, and each adds its popcounts to a running number per
     pattern, a contiguous loop that vectorises over patterns. Words of equal weight lie together, so
     that shifts and 64-bit sums are needed once per stretch of words, not per word.
     """
-    num_slots = problem.num_slots
     starts, shifts = problem.stretch_start[0], problem.stretch_shift[0]
 
     def add_stretch(i: jax.Array, total: jax.Array) -> jax.Array:
         def add_word(word: jax.Array, count: jax.Array) -> jax.Array:
-            start = (side, word, jnp.zeros((), jnp.int32))
-            row = jax.lax.dynamic_slice(problem.bits, start, (1, 1, num_slots))[0]
-            return count + jax.lax.population_count(row & masks[:, word, None]).astype(jnp.uint32)
+            return count + jax.lax.population_count(patterns_of(word) & masks[:, word, None]).astype(jnp.uint32)
 
         zeros = jnp.zeros((masks.shape[0], num_slots), jnp.uint32)
         count = jax.lax.fori_loop(starts[i], starts[i + 1], add_word, zeros)
         return total + (count.astype(jnp.int64) << shifts[i])
 
     zeros = jnp.zeros((masks.shape[0], num_slots), jnp.int64)
-    return sum_over_devices(jax.lax.fori_loop(0, shifts.shape[0], add_stretch, zeros))
+    return jax.lax.fori_loop(0, shifts.shape[0], add_stretch, zeros)
 
 
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
@@ -139,7 +148,7 @@ def _neighbours(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.A
     return Neighbours(eligible, free, shared, by_kind[..., 0].sum() + change[problem.kind[side]])
 
 
-def _log_likelihoods(
+def changed_log_likelihoods(
     problem: Problem,
     counts: jax.Array,
     side: jax.Array,
@@ -165,7 +174,7 @@ def flip_log_joints(
     ``power`` raises the likelihood to a power, for tempered targets.
     """
     found = _neighbours(problem, pair, side, is_removal)
-    likelihood = _log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_likelihood)
+    likelihood = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_likelihood)
     likelihood = likelihood if power is None else power * likelihood
     return jnp.where(found.eligible, likelihood + found.log_prior, -jnp.inf)
 
@@ -181,7 +190,7 @@ def best_flip(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Arr
         index = jnp.argmax(log_joints).astype(jnp.int32)
         return index, log_joints[index]
     found = _neighbours(problem, pair, side, is_removal)
-    at_most = _log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
+    at_most = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
     at_most = jnp.where(found.eligible, at_most + found.log_prior, -jnp.inf)
     num_tried = min(_TRIED_AT_ONCE, at_most.shape[0])
 
@@ -193,7 +202,9 @@ def best_flip(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Arr
         at_most, index, best = carry
         bounds, tried = jax.lax.top_k(at_most, num_tried)
         changed = found.free[tried], found.shared[tried]
-        values = _log_likelihoods(problem, pair.counts, side, changed, state_log_likelihood) + found.log_prior[tried]
+        values = (
+            changed_log_likelihoods(problem, pair.counts, side, changed, state_log_likelihood) + found.log_prior[tried]
+        )
         values = jnp.where(jnp.isfinite(bounds), values, -jnp.inf)
         place = jnp.argmax(values)
         is_better = values[place] > best

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from soar_jax._base import Leaf, WordArray, in_float64, round_up_to_bucket
+from soar_jax._base import Leaf, WordArray, in_float64, round_up_to_bucket, slots_for
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, BitLayout, pad_words
 from soar_jax.candidates.pools import Pool
 from soar_jax.score.bounded import quadrature
@@ -23,7 +23,6 @@ MAX_TABLE_ROWS = 1 << 18
 MAX_STATE_ROWS = 2048
 """Rows up to which the likelihood of a state with bounds is looked up: 42 MB at most."""
 _MIN_KINDS = 8
-_MIN_PATTERNS = 64
 _MIN_COUNTS = 64
 
 # Which rows ask for which move, by state (C+, C-, active, passive) and label; see anneal_step.py.
@@ -65,7 +64,7 @@ class Problem(NamedTuple):
     rule : (2, num_nodes) float64
         Quadrature for rates with bounds where ``states`` is not there; of size (2, 0) where it is not needed.
     prior : (2, num_kinds, MAX_RULES + 2) float64
-        Log prior by side, kind (index 0 unused) and number of rules of that kind.
+        Log prior by side, kind (index 0: empty slots, never a rule) and number of rules of that kind.
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
@@ -97,15 +96,19 @@ class Problem(NamedTuple):
 
 
 @in_float64
-def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparameters, *, single: bool) -> Problem:
+def make_problem(
+    pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparameters, *, single: bool, num_slots: int = 0
+) -> Problem:
     """Pad and move the pools to the device.
 
     Parameters
     ----------
     single : bool
         One-class method: rows outside the positive rule set count as predicted negative.
+    num_slots : int
+        Places per side at least.
     """
-    num_slots = round_up_to_bucket(max(len(pool) for pool in pools), _MIN_PATTERNS)
+    num_slots = slots_for(max(num_slots, *(len(pool) for pool in pools)))
     num_words = round_up_to_bucket(layout.num_words)
     bits = np.zeros((2, num_words, num_slots), dtype=np.uint64)
     kind = np.zeros((2, num_slots), dtype=np.int32)
@@ -117,6 +120,7 @@ def make_problem(pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparame
     table = prior_table(hyper, MAX_RULES)
     prior = np.zeros((2, round_up_to_bucket(table.shape[1] + 1, _MIN_KINDS), table.shape[2]))
     prior[:, 1 : table.shape[1] + 1] = table
+    prior[:, 0, 1:] = -np.inf  # an empty slot never becomes a rule
     positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
     total = layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT)

@@ -82,8 +82,8 @@ class SearchedRules:
 
     def resolve(self, searched: Searched) -> KindPrior:
         """Count kinds and hypotheses for one table."""
-        kind = np.full(searched.patterns.shape, -1, dtype=np.int64)
-        present = searched.patterns > 0
+        kind = np.full(searched.hypotheses.shape, -1, dtype=np.int64)
+        present = searched.hypotheses > 0
         kind[present] = np.arange(present.sum())
         found = np.ceil(searched.hypotheses[present])
         return KindPrior(kind, np.ones(len(found)), self.strictness * found, found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soar_jax._base import BoolArray, FloatArray, IntArray
+from soar_jax._base import BoolArray, FloatArray, IntArray, slots_for
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.labels import by_class, is_positive
@@ -41,6 +41,11 @@ class Target:
     layout: BitLayout
     hyper: Hyperparameters
     single: bool = False
+
+    @property
+    def num_slots(self) -> int:
+        """Places for candidates per side, as in ``problem``."""
+        return slots_for(max(len(pool) for pool in self.pools))
 
     @cached_property
     def problem(self) -> Problem:

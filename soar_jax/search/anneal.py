@@ -132,7 +132,8 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     )
 
 
-def _programs(problem: Problem, pool: NumberedPool | None, mesh: Mesh | None) -> Programs:
+def programs_for(problem: Problem, pool: NumberedPool | None, mesh: Mesh | None) -> Programs:
+    """Prepare a search on one device, or on a mesh of several."""
     if mesh is not None:
         return on_mesh(problem, mesh)
     return on_one_device(problem, number_pool(problem) if pool is None else pool)
@@ -281,7 +282,7 @@ def run(
     if mesh is not None and jax.process_count() > 1 and time_budget is not None:
         raise InputError("time_budget cannot be used with several processes: their clocks differ.")
     started = time.perf_counter()
-    programs = _programs(problem, pool, mesh)
+    programs = programs_for(problem, pool, mesh)
     clock = Clock(time_budget)
     schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
     batches = batch_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)

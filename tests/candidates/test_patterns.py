@@ -16,6 +16,7 @@ from soar_jax.data.table import describe_column, group_rows
 OPTIONS = dict(
     max_length=3, min_support=0.05, min_class_support=None, max_patterns=100, screen="entropy", pools="directed",
     miner="packed", max_bins=4, cuts="supervised", negations=True, missing_literals=True,
+    search="full", grow_to=None,
 )  # fmt: skip
 
 

@@ -257,31 +257,39 @@ def test_a_stronger_consensus_opinion_abstains_more():
 def test_stages_say_where_the_time_went(make_table):
     X, y = make_table(0)
     start = time.perf_counter()
-    stages = SOARClassifier(n_iter=100, max_patterns=60, n_restarts=2).fit(X, y).stage_seconds_
+    stages = SOARClassifier(search="annealing", n_iter=100, max_patterns=60, n_restarts=2).fit(X, y).stage_seconds_
     assert list(stages) == ["items", "mining", "screening", "compiling", "annealing", "descents"]
     assert min(stages.values()) >= 0 and sum(stages.values()) <= time.perf_counter() - start
 
 
 def test_time_budget_keeps_a_usable_model(make_table):
     X, y = make_table(0)
-    model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
+    model = SOARClassifier(search="annealing", n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
     assert len(model.history_) < 2 * 10**6
     assert len(model.predict(X)) == len(X)
+    with pytest.warns(UserWarning, match="give it more time_budget"):
+        model = SOARClassifier(n_rounds=10**6, time_budget=0.01).fit(X, y)
+    assert not model.certificate_ and len(model.predict(X)) == len(X)
 
 
 def test_cut_short_search_without_a_certificate_warns(make_table, monkeypatch):
     monkeypatch.setattr(anneal, "better", lambda old, new: old)  # the descent that would certify
     X, y = make_table(0, num_rows=400)
     with pytest.warns(UserWarning, match="give it more time_budget"):
-        model = SOARClassifier(n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(X, y)
+        model = SOARClassifier(search="annealing", n_iter=10**6, max_patterns=60, n_restarts=2, time_budget=0.01).fit(
+            X, y
+        )
     assert not model.is_local_optimum_
 
 
 def test_progress_bar_shows_score_and_sizes(make_table, capsys):
     X, y = make_table(0)
-    SOARClassifier(**QUICK, progress=True).fit(X, y)
+    SOARClassifier(**QUICK, search="annealing", progress=True).fit(X, y)
     shown = capsys.readouterr().err
     assert "annealing" in shown and "polishing" in shown and "score" in shown and "rules" in shown
+    SOARClassifier(n_rounds=2, progress=True).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "searching" in shown and "round" in shown and "score" in shown and "rules" in shown
 
 
 def test_cross_table_adds_up_to_both_taxonomies(car):
@@ -297,7 +305,7 @@ def test_cross_table_adds_up_to_both_taxonomies(car):
 
 def test_five_folds_compile_the_annealer_once():
     X, y = datasets.load_synthetic(seed=0)
-    model = SOARClassifier(n_iter=100, n_restarts=3)
+    model = SOARClassifier(search="annealing", n_iter=100, n_restarts=3)
     before = anneal._run_block._cache_size()
     cross_val_score(model, X, y, cv=5)
     assert anneal._run_block._cache_size() - before == 1

@@ -1,0 +1,181 @@
+"""From candidates and priors to the best pair, by either search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soar_jax._base import BoolArray, FloatArray
+from soar_jax._progress import Progress
+from soar_jax.candidates.build import Candidates
+from soar_jax.candidates.catalogue import Catalogue
+from soar_jax.candidates.patterns import pack
+from soar_jax.candidates.pools import Pool
+from soar_jax.score.priors import Hyperparameters, StatePriors, resolve
+from soar_jax.score.rule_priors import RulePriors
+from soar_jax.score.target import Target
+from soar_jax.search.certificate import Certificate
+
+if TYPE_CHECKING:
+    from jax.sharding import Mesh
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How to search; the fields are the estimators' parameters of the same names."""
+
+    n_rounds: int | None
+    n_iter: int
+    n_restarts: int
+    temperature: float
+    random_share: float
+    row_choice: str
+    max_patterns: int
+
+
+@dataclass(frozen=True)
+class FoundPair:
+    """What a search gives an estimator.
+
+    Attributes
+    ----------
+    target : Target
+        Candidates around the pair, and the priors.
+    included : (2, num_slots) bool
+    log_joint : float
+        As computed on the device.
+    certificate : Certificate
+    was_stopped : bool
+    rival_log_joints : (num_rivals,) float64
+        Best of each restart, or of each reading of the table.
+    history : dict of arrays
+    seconds : dict
+    """
+
+    target: Target
+    included: BoolArray
+    log_joint: float
+    certificate: Certificate
+    was_stopped: bool
+    rival_log_joints: FloatArray
+    history: dict[str, np.ndarray]
+    seconds: dict[str, float]
+
+
+def find_pair(
+    candidates: Candidates,
+    states: StatePriors,
+    rules: RulePriors | tuple[RulePriors, RulePriors],
+    settings: SearchSettings,
+    *,
+    single: bool,
+    seed: int,
+    time_budget: float | None,
+    progress: Callable[[Progress], None] | None,
+    mesh: Mesh | None,
+) -> FoundPair:
+    """Search all that was mined, or anneal among screened candidates, as the candidates say."""
+
+    def priors(pools: tuple[Pool, Pool]) -> Hyperparameters:
+        return resolve(states, rules, candidates.searched, pools)
+
+    if isinstance(candidates.source, Catalogue):
+        return _explore(candidates, priors, settings, single, seed, time_budget, progress, mesh)
+    return _anneal(candidates, priors, settings, single, seed, time_budget, progress, mesh)
+
+
+Priors = Callable[[tuple[Pool, Pool]], Hyperparameters]
+
+
+def _explore(
+    candidates: Candidates,
+    priors: Priors,
+    settings: SearchSettings,
+    single: bool,
+    seed: int,
+    time_budget: float | None,
+    progress: Callable[[Progress], None] | None,
+    mesh: Mesh | None,
+) -> FoundPair:
+    from soar_jax.candidates.pools import empty_pool
+    from soar_jax.search import explore
+
+    catalogue, layout = candidates.source, candidates.layout
+    assert isinstance(catalogue, Catalogue)
+    none = empty_pool(layout.num_words)
+    result = explore.run(
+        catalogue,
+        priors((none, none)),
+        single=single,
+        seed=seed,
+        max_patterns=settings.max_patterns,
+        patience=settings.n_rounds,
+        time_budget=time_budget,
+        progress=progress,
+        mesh=mesh,
+    )
+    positive, negative = (catalogue.pool(patterns, pack(patterns, catalogue.item_bits)) for patterns in result.patterns)
+    target = Target((positive, negative), layout, priors((positive, negative)), single)
+    included = np.zeros((2, target.num_slots), dtype=bool)
+    for side, pool in enumerate(target.pools):
+        rules = {catalogue.literals(pattern) for pattern in result.patterns[side][result.included[side]]}
+        included[side, : len(pool)] = [pattern in rules for pattern in pool.patterns]
+    longest = catalogue.mined.items.shape[1]
+    certificate = Certificate(
+        result.is_local_optimum, catalogue.num_patterns, True, longest, max(longest, result.grown_to)
+    )
+    return FoundPair(
+        target,
+        included,
+        result.log_joint,
+        certificate,
+        result.was_stopped,
+        result.niche_log_joints,
+        result.history,
+        result.seconds,
+    )
+
+
+def _anneal(
+    candidates: Candidates,
+    priors: Priors,
+    settings: SearchSettings,
+    single: bool,
+    seed: int,
+    time_budget: float | None,
+    progress: Callable[[Progress], None] | None,
+    mesh: Mesh | None,
+) -> FoundPair:
+    from soar_jax.search import anneal
+
+    pools = candidates.source
+    assert not isinstance(pools, Catalogue)
+    target = Target(pools, candidates.layout, priors(pools), single)
+    result = anneal.run(
+        target.problem,
+        pool=target.numbered_pool,
+        seed=seed,
+        num_steps=settings.n_iter,
+        num_restarts=settings.n_restarts,
+        temperature=settings.temperature,
+        random_share=settings.random_share,
+        judge_by_best=settings.row_choice == "best",
+        time_budget=time_budget,
+        progress=progress,
+        mesh=mesh,
+    )
+    longest = max((int(pool.length.max()) for pool in pools if len(pool)), default=0)
+    certificate = Certificate(bool(result.is_local_optimum), sum(len(pool) for pool in pools), False, longest, longest)
+    return FoundPair(
+        target,
+        result.included,
+        result.log_joint,
+        certificate,
+        result.was_stopped,
+        result.restart_log_joints,
+        result.history,
+        result.seconds,
+    )

@@ -1,0 +1,49 @@
+"""What is known of a fitted pair: against which patterns it stood, and against which it was not tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A local optimum, and among what.
+
+    Attributes
+    ----------
+    holds : bool
+        No addition, removal or exchange of a rule among the patterns improves the score.
+    num_patterns : int
+        How many patterns it speaks of, counted for each side that they may stand for.
+    are_all_mined : bool
+        Whether these are all mined patterns, or the candidates that a screen left.
+    longest : int
+        Most literals in them.
+    grown_to : int
+        Most literals of the conjunctions that were grown beside them, by a beam that may miss some; equal to
+        ``longest`` where none were.
+    """
+
+    holds: bool
+    num_patterns: int
+    are_all_mined: bool
+    longest: int
+    grown_to: int
+
+    def __bool__(self) -> bool:
+        """Say whether it holds."""
+        return self.holds
+
+    def __str__(self) -> str:
+        """Read it aloud."""
+        if not self.holds:
+            return "The search was stopped before the pair could be shown to be a local optimum."
+        what = "mined patterns" if self.are_all_mined else "candidates"
+        literals = "literal" if self.longest == 1 else "literals"
+        text = (
+            f"No added, removed or exchanged rule improves the pair, among all {self.num_patterns:,} {what} of up to "
+            f"{self.longest} {literals}."
+        )
+        if self.grown_to > self.longest:
+            text += f" Longer rules, of up to {self.grown_to} literals, were grown by a beam, which may miss some."
+        return text

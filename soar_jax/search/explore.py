@@ -1,0 +1,376 @@
+"""MAP search over everything that was mined, and over longer conjunctions grown on the way.
+
+Descents move within small working pools. Each round sets out from kicked copies of the best pairs of several readings
+(`soar_jax.search.niches`); before it descends, all patterns are priced against those starts and the best brought in.
+When the leader improves, all are priced against it and against it without each of its rules. At the end this is the
+certificate: no addition, removal or exchange among all mined patterns improves the pair.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from jax.sharding import Mesh
+
+from soar_jax._base import BoolArray, FloatArray, IntArray, in_float64
+from soar_jax._progress import Clock, Progress
+from soar_jax.candidates.catalogue import Catalogue, hash_coverage
+from soar_jax.candidates.patterns import pack
+from soar_jax.candidates.pools import empty_pool
+from soar_jax.score.pricing import QUERIES_AT_ONCE, Query, exact_prices
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.problem import make_problem
+from soar_jax.search.anneal import programs_for
+from soar_jax.search.descent import Best, better, descend
+from soar_jax.search.grow import Grower
+from soar_jax.search.kicks import THINNINGS, Start, kick, thin
+from soar_jax.search.niches import Niches
+from soar_jax.search.pages import Pages, Priced
+from soar_jax.search.working import WorkingPools
+
+WORKING_SIZE = 256
+"""Patterns per side that descents move within; smaller pools with more refills found better pairs per second."""
+KICKS_PER_ROUND = 16
+BROUGHT_PER_KICK = 16
+MAX_ROUNDS = 40
+MIN_ROUNDS = 12
+_ROUND_WORK = 1 << 24
+_SHARE_FROM_LEADER = 0.25
+_GROW_EVERY = 2
+_GROWN_PER_QUERY = 8
+_TOLERANCE = 1e-9
+
+
+@dataclass
+class ExploreResult:
+    """What a search over all patterns found.
+
+    Attributes
+    ----------
+    patterns : (2,) tuple of (num_patterns, longest) int64
+        Candidates around the best pair, for each side: literal indices, padded with -1.
+    included : (2,) tuple of (num_patterns,) bool
+        Which of them are its rules.
+    log_joint : float
+    is_local_optimum : bool
+        No addition, removal or exchange of a rule among all mined patterns improves the pair.
+    was_stopped : bool
+        The time budget or an interrupt ended the search early.
+    niche_log_joints : (num_niches,) float64
+        The best of each reading of the table, best first.
+    history : dict of arrays
+        One entry per round.
+    seconds : dict
+    grown_to : int
+        Most literals of conjunctions that were grown; 0 for none.
+    """
+
+    patterns: tuple[IntArray, IntArray]
+    included: tuple[BoolArray, BoolArray]
+    log_joint: float
+    is_local_optimum: bool
+    was_stopped: bool
+    niche_log_joints: FloatArray
+    history: dict[str, np.ndarray]
+    seconds: dict[str, float]
+    grown_to: int
+
+
+def default_rounds(catalogue: Catalogue) -> int:
+    """Choose after how many rounds without success a search ends: fewer where patterns and rows are many."""
+    work = sum(len(listed) for listed in catalogue.listed) * catalogue.layout.num_words
+    return int(np.clip(MAX_ROUNDS * _ROUND_WORK // max(1, 4 * work), MIN_ROUNDS, MAX_ROUNDS))
+
+
+class Explorer:
+    """One search: working pools, pages of all patterns, readings found so far."""
+
+    def __init__(
+        self, catalogue: Catalogue, hyper: Hyperparameters, *, single: bool, seed: int, clock: Clock, mesh: Mesh | None
+    ) -> None:
+        self.catalogue, self.hyper, self.clock, self.mesh = catalogue, hyper, clock, mesh
+        self.sides = [side for side in (0, 1) if len(catalogue.listed[side])]
+        # a rule of any kind that was searched may come in
+        open_hyper = hyper._replace(pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64))
+        none = empty_pool(catalogue.layout.num_words)
+        problem = make_problem((none, none), catalogue.layout, open_hyper, single=single, num_slots=WORKING_SIZE)
+        self.working = WorkingPools(catalogue, hyper, problem)
+        self.pages = Pages(catalogue, hyper, problem)
+        self.grower = Grower(catalogue, hyper, problem)
+        mined_length = catalogue.mined.items.shape[1]
+        beyond = hyper.kind[:, mined_length + 1 :]
+        self.is_growing = bool(beyond.size and hyper.searched[0][beyond[0][beyond[0] >= 0]].any())
+        self.generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
+        self.niches = Niches(int(np.bitwise_count(catalogue.layout.everything()).sum()))
+        self.nothing: BoolArray = np.zeros(self.working.kind.shape, dtype=bool)
+        self.best = Best(-np.inf, self.nothing, False)
+        # every process of a mesh must start its programs in the same order
+        self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
+        for side in self.sides:
+            self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.nothing)
+
+    # -- descents -----------------------------------------------------------------------------
+
+    @in_float64
+    def descend(self, start: Start) -> Best:
+        """Descend in the working pools, perhaps among some of the patterns first."""
+        included = start.included
+        if start.has_detour:
+            problem, pool = self.working.restricted(start.allowed(self.working.patterns))
+            included = descend(programs_for(problem, pool, self.mesh).descend, included, self.clock).included
+        problem, pool = self.working.on_device()
+        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock)
+
+    def keep(self, found: Best) -> bool:
+        """Take a pair in; say whether it is the new leader."""
+        self.niches.add(found, self.working.cover(found.included))
+        before, self.best = self.best, better(self.best, found)
+        return self.best.log_joint > before.log_joint + _TOLERANCE * (1 + abs(before.log_joint))
+
+    def try_all(self, starts: Sequence[Start]) -> bool:
+        """Descend from every start; say whether there is a new leader."""
+        self.working.on_device()  # once, before the threads ask for it
+        found = list(self.executor.map(self.descend, starts))
+        return any([self.keep(pair) for pair in found])
+
+    # -- the working pools --------------------------------------------------------------------
+
+    def _protected(self, *more: BoolArray) -> BoolArray:
+        """Say which slots must stay: those of all readings, and some more."""
+        return np.logical_or.reduce([self.best.included, *(pair.included for pair in self.niches.pairs), *more])
+
+    def _bring_in(self, side: int, found: Sequence[Priced], protected: BoolArray) -> None:
+        """Bring in the best pattern of every query, then the second best, and so on."""
+        self.working.bring_in(side, _in_turn(found), protected)
+
+    def refill(self, queries: Sequence[Query], count: int, protected: BoolArray) -> None:
+        """Bring in the best of all patterns for each query."""
+        for side in self.sides:
+            asked = [query for query in queries if int(query.side) == side]
+            if asked:
+                self._bring_in(side, self.pages.best(asked, count, self.executor), protected)
+
+    def grow(self, queries: Sequence[Query], protected: BoolArray) -> None:
+        """Bring in longer conjunctions, grown for a few queries of one side."""
+        count = 4 * _GROWN_PER_QUERY
+        priced = [self.pages.best(queries, count, self.executor, best_case=case) for case in (False, True)]
+        parents = _in_turn(priced[0] + priced[1])
+        if len(parents):
+            found = self.grower.grow(queries, parents, _GROWN_PER_QUERY)
+            self.working.bring_in(int(queries[0].side), found.patterns[: WORKING_SIZE // 4], protected)
+
+    def neighbours(self) -> list[Query]:
+        """Ask what could be added to the leader, and what could take the place of each of its rules."""
+        included = self.best.included
+        adding = [self.working.query(included, side) for side in self.sides]
+        return adding + [
+            self.working.query(included, side, int(slot))
+            for side in self.sides
+            for slot in np.flatnonzero(included[side])
+        ]
+
+    # -- the search ---------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Improve the leader until the best patterns of all for it, and for each rule's place, do not help."""
+        while not self.clock.is_over():
+            queries = self.neighbours()
+            count = max(BROUGHT_PER_KICK, WORKING_SIZE // (2 * len(queries)))
+            self.refill(queries, count, self._protected())
+            if not self.keep(self.descend(Start(self.best.included, np.zeros(0, np.int64)))):
+                return
+
+    def certify(self) -> bool:
+        """Check the leader against all mined patterns, exactly, and against what can be grown around it.
+
+        Says whether it stood; if not, what improves it is in the working pools.
+        """
+        queries = self.neighbours()
+        threshold = self.best.log_joint + _TOLERANCE * (1 + abs(self.best.log_joint))
+        stood = True
+        for query, priced in zip(queries, self.pages.above(queries, threshold, self.executor), strict=True):
+            better_ones = self._improving(query, priced, threshold)
+            if len(better_ones):
+                stood = False
+                self.working.bring_in(int(query.side), better_ones, self._protected())
+        if stood and self.is_growing:
+            for side in self.sides:
+                asked = [query for query in queries if int(query.side) == side]
+                for start in range(0, len(asked), QUERIES_AT_ONCE):
+                    self.grow(asked[start : start + QUERIES_AT_ONCE], self._protected())
+            stood = not self.keep(self.descend(Start(self.best.included, np.zeros(0, np.int64))))
+        return stood
+
+    def _improving(self, query: Query, priced: Priced, threshold: float) -> IntArray:
+        """Settle by exact integrals which of the patterns that came near do improve a pair."""
+        if not len(priced.patterns):
+            return priced.patterns
+        patterns = priced.patterns
+        kind = 1 + self.hyper.kinds_of(int(query.side), (patterns >= 0).sum(axis=1), self.catalogue.num_cuts(patterns))
+        bits = pack(patterns, self.catalogue.item_bits)
+        exact = exact_prices(query, bits, kind, self.catalogue.layout, self.hyper)
+        return patterns[np.argsort(-exact, kind="stable")][: np.count_nonzero(exact > threshold)]
+
+    def round(self, number: int) -> bool:
+        """Kick, refill and descend; say whether there is a new leader."""
+        pairs = [pair.included for pair in self.niches.pairs]
+        is_pattern = self.working.kind > 0
+        starts = [
+            kick(
+                self.niches.choose(self.generator.random() < _SHARE_FROM_LEADER),
+                pairs,
+                self.working.patterns,
+                is_pattern,
+                self.generator,
+            )
+            for _ in range(KICKS_PER_ROUND)
+        ]
+        protected = self._protected(*(start.included for start in starts))
+        queries = [self.working.query(start.included, side) for side in self.sides for start in starts]
+        self.refill(queries, BROUGHT_PER_KICK, protected)
+        if self.is_growing and number % _GROW_EVERY == 0:
+            side = self.sides[number // _GROW_EVERY % len(self.sides)]
+            self.grow([query for query in queries if int(query.side) == side][:QUERIES_AT_ONCE], protected)
+        return self.try_all(starts)
+
+    def run(self, patience: int, report: Callable[[int, Best], None], log: list[dict[str, Any]]) -> bool:
+        """Search until ``patience`` rounds in a row bring nothing; say whether the leader is certified."""
+        self.settle()
+        shape = self.working.kind.shape
+        shares = self.generator.choice(THINNINGS, KICKS_PER_ROUND)
+        if self.try_all([thin((shape[0], shape[1]), float(share), self.generator) for share in shares]):
+            self.settle()
+        failures, number, started = 0, 0, time.perf_counter()
+        while not self.clock.is_over():
+            if failures == patience:
+                if self.certify():
+                    return True
+                self.settle()
+                failures = patience // 2  # it was not the end after all
+            is_new = self.round(number)
+            if is_new:
+                self.settle()
+            failures, number = 0 if is_new else failures + 1, number + 1
+            log.append(
+                {
+                    "round": number,
+                    "best_score": -self.best.log_joint,
+                    "readings": len(self.niches.pairs),
+                    "seconds": time.perf_counter() - started,
+                }
+            )
+            report(failures, self.best)
+        return False
+
+    # -- what is given back -------------------------------------------------------------------
+
+    def surroundings(self, size: int) -> tuple[tuple[IntArray, IntArray], tuple[BoolArray, BoolArray]]:
+        """Choose candidates around the leader: its rules, grown conjunctions at hand, and the best of all others."""
+        patterns: list[IntArray] = []
+        included: list[BoolArray] = []
+        width = self.working.patterns.shape[2]
+        for side in (0, 1):
+            members = self.working.patterns[side][self.best.included[side]]
+            at_hand = self.working.patterns[side][self.working.kind[side] > 0]
+            grown = at_hand[(at_hand >= 0).sum(axis=1) > self.catalogue.mined.items.shape[1]]
+            others = self._around(side, size, width) if side in self.sides else at_hand
+            chosen = self._one_of_each_coverage(np.concatenate([members, grown, others]))[: max(size, len(members))]
+            patterns.append(chosen)
+            included.append(np.arange(len(chosen)) < len(members))
+        return (patterns[0], patterns[1]), (included[0], included[1])
+
+    def _one_of_each_coverage(self, patterns: IntArray) -> IntArray:
+        """Keep the first of those that cover the same rows."""
+        _, first = np.unique(hash_coverage(patterns, self.catalogue.item_bits), return_index=True)
+        return patterns[np.sort(first)]
+
+    def _around(self, side: int, size: int, width: int) -> IntArray:
+        """Rank mined patterns by the best pair that they lead to: added to the leader, or in place of a rule."""
+        listed = self.catalogue.mined.items[self.catalogue.listed[side]]
+        if len(listed) > size:
+            queries = [query for query in self.neighbours() if int(query.side) == side]
+            found = self.pages.best(queries, size, self.executor)
+            patterns, values = (np.concatenate(part) for part in zip(*found, strict=True))
+            listed = patterns[np.argsort(-values, kind="stable")]
+        return np.pad(listed, ((0, 0), (0, width - listed.shape[1])), constant_values=-1)
+
+
+def _in_turn(found: Sequence[Priced]) -> IntArray:
+    """Give the best pattern of every query, then the second best, and so on; each once."""
+    ranks = zip_longest(*(priced.patterns.tolist() for priced in found))
+    patterns = dict.fromkeys(tuple(pattern) for rank in ranks for pattern in rank if pattern is not None)
+    return np.array(list(patterns), dtype=np.int64).reshape(len(patterns), -1)
+
+
+@in_float64
+def run(
+    catalogue: Catalogue,
+    hyper: Hyperparameters,
+    *,
+    single: bool,
+    seed: int,
+    max_patterns: int,
+    patience: int | None = None,
+    time_budget: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    mesh: Mesh | None = None,
+) -> ExploreResult:
+    """Search over all patterns of a catalogue.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    hyper : Hyperparameters
+    single : bool
+        One-class method: the negative rule set stays empty.
+    seed : int
+        One seed in [0, 2**31); the same seed gives the same result to the bit.
+    max_patterns : int
+        Candidates per side to give back around the best pair.
+    patience : int, optional
+        Rounds without success after which the search ends.
+    time_budget : float, optional
+        Seconds; afterwards, and after an interrupt from the keyboard, the best so far is returned.
+    progress : callable, optional
+        Called after each round.
+    mesh : Mesh, optional
+        Spread the rows of descents over these devices; see `soar_jax.score.devices`.
+    """
+    started = time.perf_counter()
+    clock = Clock(time_budget)
+    patience = default_rounds(catalogue) if patience is None else patience
+    explorer = Explorer(catalogue, hyper, single=single, seed=seed, clock=clock, mesh=mesh)
+    log: list[dict[str, Any]] = []
+
+    def report(failures: int, best: Best) -> None:
+        if progress is not None:
+            sizes = best.included.sum(axis=1)
+            progress(Progress("searching", failures, patience, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
+
+    is_optimal = False
+    try:
+        explorer.keep(explorer.descend(Start(explorer.nothing, np.zeros(0, np.int64))))
+        is_optimal = explorer.run(patience, report, log) if explorer.sides else True
+    except KeyboardInterrupt:
+        clock.stopped = True
+    searched = time.perf_counter()
+    patterns, included = explorer.surroundings(max_patterns)
+    explorer.executor.shutdown()
+    return ExploreResult(
+        patterns,
+        included,
+        explorer.best.log_joint,
+        is_optimal,
+        clock.stopped,
+        np.array([pair.log_joint for pair in explorer.niches.pairs]),
+        {name: np.array([line[name] for line in log]) for name in (log[0] if log else {})},
+        {"searching": searched - started, "gathering": time.perf_counter() - searched},
+        explorer.grower.longest if explorer.is_growing else 0,
+    )
