@@ -72,8 +72,8 @@ class SOARClassifier(RuleSetClassifier):
         Most literals of rules that are grown beyond what is mined, with a prior that counts all conjunctions of that
         length (``search="full"`` with `SearchedRules` only). None: 6 when ``max_length`` is not given, else none.
     n_rounds : int, optional
-        Rounds without a better pair after which the full search ends; more find better pairs on large tables. None:
-        12 to 40, fewer for large tables.
+        Rounds without a better pair after which the full search ends, and a third of all rounds that it may take; more
+        find better pairs on large tables. None: 8 to 24, fewer for large tables.
     n_iter : int
         Annealing steps of each restart.
     n_restarts : int

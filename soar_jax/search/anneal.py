@@ -76,7 +76,9 @@ def on_one_device(problem: Problem, pool: NumberedPool) -> Programs:
         pool,
         lambda num_chains: jax.device_put(start(problem, num_chains), may_alias=False),
         _run_block,
-        lambda included: _descend(problem, pool, pair_from(problem, included)),
+        lambda included, with_exchanges=True: _descend(
+            problem, pool, pair_from(problem, included), np.bool_(with_exchanges)
+        ),
         max(2, os.cpu_count() or 2),
     )
 
@@ -112,7 +114,7 @@ def _compile_for(mesh: Mesh) -> _MeshPrograms:
         pair,
         state,
         shard_rows(run_block, mesh, given, (state, info)),
-        shard_rows(descend_block, mesh, (problem, pool, pair), descended),
+        shard_rows(descend_block, mesh, (problem, pool, pair, everywhere), descended),
     )
 
 
@@ -127,7 +129,9 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
         pool,
         lambda num_chains: place(start(host, num_chains), compiled.state, mesh),
         compiled.run_block,
-        lambda included: compiled.descend(placed, pool, place(host_pair(host, included), compiled.pair, mesh)),
+        lambda included, with_exchanges=True: compiled.descend(
+            placed, pool, place(host_pair(host, included), compiled.pair, mesh), np.bool_(with_exchanges)
+        ),
         1,  # every process must start the programs of the mesh in the same order
     )
 

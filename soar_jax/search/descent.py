@@ -67,7 +67,7 @@ class _Search(NamedTuple):
     num_passes: jax.Array
 
 
-def _look(problem: Problem, pool: NumberedPool, search: _Search) -> _Search:
+def _look(problem: Problem, pool: NumberedPool, with_exchanges: jax.Array, search: _Search) -> _Search:
     """Make one pass over the neighbours, and move when all that is needed has been seen.
 
     First come all additions and removals. Only when none of them helps, each rule in turn is taken out and every
@@ -87,7 +87,7 @@ def _look(problem: Problem, pool: NumberedPool, search: _Search) -> _Search:
     numbers = jnp.arange(2 * num_slots, dtype=jnp.int32)
     is_later = search.pair.included.reshape(-1) & (numbers > search.out)
     following = jnp.where(is_later, numbers, numbers.size).min()
-    is_next = is_complete & ~is_taken & (following < numbers.size)
+    is_next = is_complete & ~is_taken & (following < numbers.size) & with_exchanges
     put_back = jnp.where(is_taken, -1, search.out)  # a rule taken out goes back, unless its successor was found
     next_flip = jnp.where(is_taken, best_number, jnp.where(is_next, following, -1))
     pair = jax.lax.fori_loop(
@@ -108,8 +108,10 @@ def _look(problem: Problem, pool: NumberedPool, search: _Search) -> _Search:
     )
 
 
-def descend_block(problem: Problem, pool: NumberedPool, pair: Pair) -> DescentState:
-    """Zero-temperature descent over additions, removals and exchanges, in bounded calls."""
+def descend_block(
+    problem: Problem, pool: NumberedPool, pair: Pair, with_exchanges: jax.Array | bool = True
+) -> DescentState:
+    """Zero-temperature descent over additions and removals and, if wanted, exchanges, in bounded calls."""
     zero = jnp.zeros((), jnp.int32)
     start = _Search(
         pair,
@@ -125,7 +127,7 @@ def descend_block(problem: Problem, pool: NumberedPool, pair: Pair) -> DescentSt
     def unfinished(search: _Search) -> jax.Array:
         return ~search.is_optimal & ((search.num_passes < BLOCK_PASSES) | (search.stage > 0))
 
-    end = jax.lax.while_loop(unfinished, partial(_look, problem, pool), start)
+    end = jax.lax.while_loop(unfinished, partial(_look, problem, pool, jnp.asarray(with_exchanges)), start)
     return DescentState(end.pair, end.log_joint, end.is_optimal)
 
 
@@ -137,18 +139,18 @@ class Best(NamedTuple):
     is_optimal: bool
 
 
-Descend = Callable[[BoolArray], DescentState]
-"""Runs a block of moves from a membership."""
+Descend = Callable[..., DescentState]
+"""Runs a block of moves from a membership, with exchanges unless told otherwise."""
 
 
 @in_float64
-def descend(run: Descend, start: BoolArray, clock: Clock) -> Best:
-    """Descend from one pair until no move helps or the time is over."""
+def descend(run: Descend, start: BoolArray, clock: Clock, *, with_exchanges: bool = True) -> Best:
+    """Descend from one pair until no move helps or the time is over; certified only if exchanges were tried."""
     while True:
-        state = run(start)
+        state = run(start, with_exchanges)
         start = np.array(state.pair.included)
         if bool(state.is_optimal) or clock.is_over():
-            return Best(float(state.log_joint), start, bool(state.is_optimal))
+            return Best(float(state.log_joint), start, bool(state.is_optimal) and with_exchanges)
 
 
 def _kick(problem: Problem, included: BoolArray, generator: np.random.Generator) -> BoolArray:

@@ -38,12 +38,16 @@ from soar_jax.search.working import WorkingPools
 WORKING_SIZE = 256
 """Patterns per side that descents move within; smaller pools with more refills found better pairs per second."""
 KICKS_PER_ROUND = 16
+POLISHED_PER_ROUND = 8
 BROUGHT_PER_KICK = 16
-MAX_ROUNDS = 40
-MIN_ROUNDS = 12
-_ROUND_WORK = 1 << 24
+MAX_PATIENCE = 24
+MIN_PATIENCE = 8
+"""Rounds without success after which a search ends; fewer for large tables."""
+MAX_ROUNDS = 3
+"""Rounds altogether, as a multiple of that."""
+_FULL_PATIENCE_WORK = 1 << 22
 _SHARE_FROM_LEADER = 0.25
-_GROW_EVERY = 2
+_GROW_EVERY = 3
 _GROWN_PER_QUERY = 8
 _TOLERANCE = 1e-9
 
@@ -86,7 +90,7 @@ class ExploreResult:
 def default_rounds(catalogue: Catalogue) -> int:
     """Choose after how many rounds without success a search ends: fewer where patterns and rows are many."""
     work = sum(len(listed) for listed in catalogue.listed) * catalogue.layout.num_words
-    return int(np.clip(MAX_ROUNDS * _ROUND_WORK // max(1, 4 * work), MIN_ROUNDS, MAX_ROUNDS))
+    return int(np.clip(MAX_PATIENCE * _FULL_PATIENCE_WORK // max(1, work), MIN_PATIENCE, MAX_PATIENCE))
 
 
 class Explorer:
@@ -119,14 +123,20 @@ class Explorer:
     # -- descents -----------------------------------------------------------------------------
 
     @in_float64
-    def descend(self, start: Start) -> Best:
-        """Descend in the working pools, perhaps among some of the patterns first."""
+    def descend(self, included: BoolArray) -> Best:
+        """Descend in the working pools."""
+        problem, pool = self.working.on_device()
+        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock)
+
+    @in_float64
+    def sketch(self, start: Start) -> Best:
+        """Descend by additions and removals alone, perhaps among some of the patterns first."""
         included = start.included
         if start.has_detour:
             problem, pool = self.working.restricted(start.allowed(self.working.patterns))
             included = descend(programs_for(problem, pool, self.mesh).descend, included, self.clock).included
         problem, pool = self.working.on_device()
-        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock)
+        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock, with_exchanges=False)
 
     def keep(self, found: Best) -> bool:
         """Take a pair in; say whether it is the new leader."""
@@ -135,10 +145,16 @@ class Explorer:
         return self.best.log_joint > before.log_joint + _TOLERANCE * (1 + abs(before.log_joint))
 
     def try_all(self, starts: Sequence[Start]) -> bool:
-        """Descend from every start; say whether there is a new leader."""
+        """Descend from every start, with exchanges from the best new pairs; say whether there is a new leader.
+
+        Exchanges are most of the work, and a kicked pair often falls back to where it came from.
+        """
         self.working.on_device()  # once, before the threads ask for it
-        found = list(self.executor.map(self.descend, starts))
-        return any([self.keep(pair) for pair in found])
+        sketches = sorted(self.executor.map(self.sketch, starts), key=lambda pair: -pair.log_joint)
+        known = {pair.included.tobytes() for pair in self.niches.pairs}
+        new = {pair.included.tobytes(): pair.included for pair in sketches}
+        polished = [included for key, included in new.items() if key not in known][:POLISHED_PER_ROUND]
+        return any([self.keep(pair) for pair in self.executor.map(self.descend, polished)])
 
     # -- the working pools --------------------------------------------------------------------
 
@@ -184,7 +200,7 @@ class Explorer:
             queries = self.neighbours()
             count = max(BROUGHT_PER_KICK, WORKING_SIZE // (2 * len(queries)))
             self.refill(queries, count, self._protected())
-            if not self.keep(self.descend(Start(self.best.included, np.zeros(0, np.int64)))):
+            if not self.keep(self.descend(self.best.included)):
                 return
 
     def certify(self) -> bool:
@@ -193,7 +209,8 @@ class Explorer:
         Says whether it stood; if not, what improves it is in the working pools.
         """
         queries = self.neighbours()
-        threshold = self.best.log_joint + _TOLERANCE * (1 + abs(self.best.log_joint))
+        # twice what a descent asks for, so that rounding cannot make the two disagree for ever
+        threshold = self.best.log_joint + 2 * _TOLERANCE * (1 + abs(self.best.log_joint))
         stood = True
         for query, priced in zip(queries, self.pages.above(queries, threshold, self.executor), strict=True):
             better_ones = self._improving(query, priced, threshold)
@@ -205,7 +222,7 @@ class Explorer:
                 asked = [query for query in queries if int(query.side) == side]
                 for start in range(0, len(asked), QUERIES_AT_ONCE):
                     self.grow(asked[start : start + QUERIES_AT_ONCE], self._protected())
-            stood = not self.keep(self.descend(Start(self.best.included, np.zeros(0, np.int64))))
+            stood = not self.keep(self.descend(self.best.included))
         return stood
 
     def _improving(self, query: Query, priced: Priced, threshold: float) -> IntArray:
@@ -233,7 +250,8 @@ class Explorer:
             for _ in range(KICKS_PER_ROUND)
         ]
         protected = self._protected(*(start.included for start in starts))
-        queries = [self.working.query(start.included, side) for side in self.sides for start in starts]
+        asking = starts[::2]  # the others descend among what these brought in
+        queries = [self.working.query(start.included, side) for side in self.sides for start in asking]
         self.refill(queries, BROUGHT_PER_KICK, protected)
         if self.is_growing and number % _GROW_EVERY == 0:
             side = self.sides[number // _GROW_EVERY % len(self.sides)]
@@ -249,11 +267,15 @@ class Explorer:
             self.settle()
         failures, number, started = 0, 0, time.perf_counter()
         while not self.clock.is_over():
-            if failures == patience:
+            if failures >= patience or number >= MAX_ROUNDS * patience:
+                before = self.best
                 if self.certify():
                     return True
                 self.settle()
+                if self.best is before:  # no slot was free for what improves it
+                    self.niches.keep_only(self.best)
                 failures = patience // 2  # it was not the end after all
+                continue
             is_new = self.round(number)
             if is_new:
                 self.settle()
@@ -356,7 +378,7 @@ def run(
 
     is_optimal = False
     try:
-        explorer.keep(explorer.descend(Start(explorer.nothing, np.zeros(0, np.int64))))
+        explorer.keep(explorer.descend(explorer.nothing))
         is_optimal = explorer.run(patience, report, log) if explorer.sides else True
     except KeyboardInterrupt:
         clock.stopped = True

@@ -67,6 +67,10 @@ class Niches:
             self._niches.remove(worst)
         self._niches.append(Niche(found, cover))
 
+    def keep_only(self, best: Best) -> None:
+        """Forget all readings but one."""
+        self._niches = [niche for niche in self._niches if niche.best is best]
+
     def choose(self, from_leader: bool) -> BoolArray:
         """Choose where to set out from: the leader, or the reading that had the fewest turns."""
         key = (lambda niche: -niche.best.log_joint) if from_leader else (lambda niche: niche.num_kicks)
