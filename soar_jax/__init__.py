@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 # Where each public name lives. A module of the same name stands for the module itself.
 _WHERE = {
     "BOAClassifier": "estimators.boa",
+    "BetterPairWarning": "_base",
+    "Certificate": "search.certificate",
     "Diagnosis": "posterior.diagnosis",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
@@ -41,6 +43,8 @@ _WHERE = {
 }
 __all__ = [
     "BOAClassifier",
+    "BetterPairWarning",
+    "Certificate",
     "Diagnosis",
     "ErrorRatio",
     "ExpectedRules",
@@ -69,6 +73,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from soar_jax import datasets as datasets
+    from soar_jax._base import BetterPairWarning as BetterPairWarning
     from soar_jax._base import InputError as InputError
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
     from soar_jax.data.literals import Literal as Literal
@@ -92,6 +97,7 @@ if TYPE_CHECKING:
     from soar_jax.score.rule_priors import ExpectedRules as ExpectedRules
     from soar_jax.score.rule_priors import RulePrior as RulePrior
     from soar_jax.score.rule_priors import SearchedRules as SearchedRules
+    from soar_jax.search.certificate import Certificate as Certificate
     from soar_jax.states import taxonomy_cross as taxonomy_cross
 
 

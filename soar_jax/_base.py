@@ -33,6 +33,10 @@ class NothingFoundWarning(UserWarning):
     """No rule is worth its price: the fit found nothing that beats the base rate."""
 
 
+class BetterPairWarning(UserWarning):
+    """Posterior draws met a pair that scores better than the fitted one."""
+
+
 def in_float64(function: Callable[P, R]) -> Callable[P, R]:
     """Run ``function`` with 64-bit JAX types, whatever the caller's global flag is.
 

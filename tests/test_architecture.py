@@ -97,8 +97,8 @@ def test_rooms_export_nothing_by_themselves():
 
 
 PUBLIC = {
-    "BOAClassifier", "Diagnosis", "ErrorRatio", "ExpectedRules", "InputError", "Literal", "NoiseCheck",
-    "NothingFoundWarning", "Opinion", "Posterior",
+    "BOAClassifier", "BetterPairWarning", "Certificate", "Diagnosis", "ErrorRatio", "ExpectedRules", "InputError",
+    "Literal", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
     "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
     "UntrustedPosteriorWarning", "datasets", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",
 }  # fmt: skip

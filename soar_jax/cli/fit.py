@@ -6,6 +6,7 @@ import argparse
 import json
 import warnings
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from soar_jax._base import InputError, NothingFoundWarning
@@ -92,17 +93,16 @@ def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, 
         "gain": model.gain_,
         "conclusion": model.conclude(),
         "is_local_optimum": model.is_local_optimum_,
+        "certificate": str(model.certificate_),
         "training": report(X, y),
         "holdout": None if held_X is None else report(held_X, held_y),
     }
 
 
 def _print_summary(model: Any, summary: dict[str, Any], check: Any, out: Path) -> None:
-    certificate = (
-        "no added, removed or exchanged rule improves it" if summary["is_local_optimum"] else "search cut short"
-    )
     print(model.describe())
-    print(f"\n{summary['conclusion']}\nscore {summary['score']:.3f} ({certificate})")
+    print(f"\n{summary['conclusion']}\nscore {summary['score']:.3f}")
+    print(fill(summary["certificate"], 79))
     for name, title in (("training", "training rows"), ("holdout", "rows held out")):
         part = summary[name]
         if part is None:

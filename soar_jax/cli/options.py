@@ -31,9 +31,9 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
         default=[],
         help="text that means missing, beside nothing, NA and NaN (repeatable)",
     )
-    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3)")
+    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3 mined, 6 grown)")
     add("--min-support", type=number_of, metavar="S", help="share (0.05) or number (50) of rows")
-    add("--max-patterns", type=int, metavar="N", help="candidates per side")
+    add("--max-patterns", type=int, metavar="N", help="candidates per side kept around the pair")
     add(
         "--error-ratio",
         type=float,
@@ -49,6 +49,9 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
     )
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
     add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
+    add("--search", choices=("full", "annealing"), help="all mined patterns (default), or the paper's algorithm")
+    add("--grow-to", type=int, metavar="N", help="most literals of rules grown beyond mining (default: 6)")
+    add("--rounds", type=int, metavar="N", help="rounds without success before the full search ends")
     add("--restarts", type=int, metavar="N", help="annealing runs side by side")
     add("--iterations", type=int, metavar="N", help="annealing steps of each run")
     add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
@@ -94,6 +97,9 @@ def make_model(args: argparse.Namespace) -> Any:
         "max_length": args.max_length,
         "min_support": args.min_support,
         "max_patterns": args.max_patterns,
+        "search": args.search,
+        "grow_to": args.grow_to,
+        "n_rounds": args.rounds,
         "n_restarts": args.restarts,
         "n_iter": args.iterations,
         "time_budget": args.time_budget,

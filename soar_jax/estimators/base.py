@@ -43,6 +43,7 @@ from soar_jax.score.priors import StatePriors
 from soar_jax.score.rates import as_positive, positive_rates
 from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair
+from soar_jax.search.certificate import Certificate
 from soar_jax.states import PASSIVE, STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
 
 ROW_CHOICES = ("current", "best")
@@ -292,23 +293,28 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
 
     def _keep(self, fitted: FittedPair, candidates: Candidates, found: FoundPair) -> None:
         """Set the fitted attributes."""
-        self.fitted_pair_ = fitted
-        self._hyper = fitted.target.hyper
-        self.score_ = -fitted.log_joint
-        self.gain_ = fitted.gain
-        self.certificate_ = found.certificate
-        self.is_local_optimum_ = found.certificate.holds
-        self.training_taxonomy_ = taxonomy_from_counts(*fitted.state_counts)
-        self.priors_ = self._hyper.as_dict()
         self.history_ = pd.DataFrame(found.history)
         self.restart_scores_ = -found.rival_log_joints
         self.stage_seconds_ = {**candidates.seconds, **found.seconds}
         self.num_frequent_patterns_ = candidates.searched.total
         for name in ("posterior_", "fresh_states_"):  # draws and figures of an earlier fit are not of this one
             self.__dict__.pop(name, None)
-        self._set_rules(rule_table(fitted))
+        self._take(fitted, found.certificate)
         if not len(self.rules_) and self.is_local_optimum_:
             warnings.warn(self.conclude(), NothingFoundWarning, stacklevel=4)
+
+    def _take(self, fitted: FittedPair, certificate: Certificate) -> None:
+        """Set what depends on the fitted pair."""
+        self.fitted_pair_ = fitted
+        self._hyper = fitted.target.hyper
+        self.score_ = -fitted.log_joint
+        self.gain_ = fitted.gain
+        self.certificate_ = certificate
+        self.is_local_optimum_ = certificate.holds
+        self.training_taxonomy_ = taxonomy_from_counts(*fitted.state_counts)
+        self.priors_ = self._hyper.as_dict()
+        self.__dict__.pop("fresh_states_", None)
+        self._set_rules(rule_table(fitted))
 
     def _label(self, side: int) -> Any:
         """Class that a side's rules speak for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from soar_jax._base import InputError
 from soar_jax._files import write_text_atomically
 from soar_jax.score.priors import Bound, Hyperparameters, Opinion
 from soar_jax.score.rule_priors import RulePriors
+from soar_jax.search.certificate import Certificate
 from soar_jax.states import TAXONOMY
 
 FORMAT = "soar-jax model"
@@ -66,6 +68,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "gain": None if np.isnan(model.gain_) else model.gain_,
         "fresh_states": None if not hasattr(model, "fresh_states_") else _plain_frame(model.fresh_states_),
         "is_local_optimum": model.is_local_optimum_,
+        "certificate": asdict(model.certificate_) if hasattr(model, "certificate_") else None,
         "restart_scores": model.restart_scores_.tolist(),
     }
 
@@ -109,6 +112,8 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         if content.get("fresh_states") is not None:
             model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])
+        if content.get("certificate") is not None:
+            model.certificate_ = Certificate(**content["certificate"])
         model.restart_scores_ = np.array(content["restart_scores"])
         columns = [
             "side",

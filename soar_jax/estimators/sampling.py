@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from abc import abstractmethod
 from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import InputError, check_seconds, check_whole
+from soar_jax._base import BetterPairWarning, InputError, check_seconds, check_whole
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 from soar_jax.sampling.settings import NUM_CHAINS, NUM_DRAWS, NUM_TEMPERATURES
 
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior
     from soar_jax.score.target import FittedPair
+    from soar_jax.search.certificate import Certificate
 
 
 class SamplingMixin:
@@ -26,6 +29,7 @@ class SamplingMixin:
 
     fitted_pair_: FittedPair
     posterior_: Posterior
+    certificate_: Certificate
 
     def _averages(self) -> bool:
         """Whether predictions are averaged over draws: only over draws that can be trusted."""
@@ -113,7 +117,30 @@ class SamplingMixin:
                 UntrustedPosteriorWarning,
                 stacklevel=2,
             )
+        if posterior.better_pair is not None:
+            warnings.warn(
+                "The draws met a pair that scores "
+                f"{posterior.better_pair.log_joint - self.fitted_pair_.log_joint:.2f} nats better than the fitted one; "
+                "take_better_pair() makes it the fitted pair, or fit again with more n_rounds.",
+                BetterPairWarning,
+                stacklevel=2,
+            )
         return posterior
+
+    def take_better_pair(self) -> Self:
+        """Make the best pair that the posterior's draws met the fitted one; its certificate is lost."""
+        check_is_fitted(self, "classes_")
+        better = self.posterior_.better_pair if hasattr(self, "posterior_") else None
+        if better is None:
+            raise InputError("There is no better pair: no draw scores better than the fitted pair.")
+        self.posterior_.fitted = better
+        self.posterior_.__dict__.pop("better_pair", None)
+        self._take(better, replace(self.certificate_, holds=False))
+        return self
+
+    @abstractmethod
+    def _take(self, fitted: FittedPair, certificate: Certificate) -> None:
+        """Set what depends on the fitted pair."""
 
 
 def sample(

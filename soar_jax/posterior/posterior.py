@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ FAMILY_SIMILARITY = 0.5
 _CHUNK_ROWS = 2048
 _MAX_FUNCTIONAL_ROWS = 8
 _MAX_CHECK_DRAWS = 400
+BETTER_BY = 0.01
 
 
 class Posterior:
@@ -166,6 +168,13 @@ class Posterior:
     def log_joint(self) -> FloatArray:
         """Log joint of every draw: (num_chains, num_draws)."""
         return self.draws.log_likelihood + self.draws.log_prior
+
+    @cached_property
+    def better_pair(self) -> FittedPair | None:
+        """The best pair among the draws, where it beats the fitted one by more than `BETTER_BY` nats; else None."""
+        chain, draw = np.unravel_index(np.argmax(self.log_joint), self.log_joint.shape)
+        found = replace(self.fitted, included=self.draws.included[chain, draw])
+        return found if found.log_joint > self.fitted.log_joint + BETTER_BY else None
 
     @property
     def log_evidence(self) -> tuple[float, float]:

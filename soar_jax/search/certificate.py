@@ -37,7 +37,7 @@ class Certificate:
     def __str__(self) -> str:
         """Read it aloud."""
         if not self.holds:
-            return "The search was stopped before the pair could be shown to be a local optimum."
+            return "Not certified: it was not shown that no added, removed or exchanged rule improves the pair."
         what = "mined patterns" if self.are_all_mined else "candidates"
         literals = "literal" if self.longest == 1 else "literals"
         text = (

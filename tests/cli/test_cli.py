@@ -8,7 +8,7 @@ import pytest
 
 from soar_jax.cli.main import main
 
-QUICK = ["--iterations", "100", "--restarts", "2", "--max-patterns", "60"]
+QUICK = ["--rounds", "1", "--max-patterns", "60"]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from soar_jax import (
 from soar_jax.search import anneal
 from tests.oracles import log_beta_integral
 
-QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60)
+QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60, n_rounds=2)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from soar_jax.estimators.fresh import interval, split_rows
 from soar_jax.estimators.noise_check import NoiseCheck
 from tests.conftest import random_table
 
-QUICK = dict(n_iter=100, n_restarts=1, max_length=2)
+QUICK = dict(n_rounds=2, max_length=2)
 
 
 def noise(num_rows=300, seed=0):

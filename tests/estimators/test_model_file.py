@@ -7,7 +7,7 @@ import pytest
 
 from soar_jax import BOAClassifier, ExpectedRules, InputError, Opinion, SOARClassifier
 
-QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60)
+QUICK = dict(n_iter=100, n_restarts=2, max_patterns=60, n_rounds=2)
 
 
 @pytest.mark.parametrize("kind", [SOARClassifier, BOAClassifier])

@@ -19,7 +19,7 @@ from soar_jax import (
 from soar_jax.cli.main import main
 from soar_jax.data.read import read_table
 
-QUICK = dict(n_iter=50, n_restarts=1, max_patterns=60)
+QUICK = dict(n_rounds=1, max_patterns=60)
 RNG = np.random.default_rng(0)
 Y = RNG.random(120) < 0.5
 NEAR = Y ^ (RNG.random(120) < 0.15)

@@ -3,7 +3,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from soar_jax import BOAClassifier, SOARClassifier
 
-QUICK = dict(n_iter=50, n_restarts=1, max_patterns=40)
+QUICK = dict(n_rounds=1, max_patterns=40)
 
 
 # No check is expected to fail. Some fit noise, and hear that there is nothing in it.

@@ -35,7 +35,7 @@ def test_risk_coverage_takes_equal_confidence_together_and_ends_at_the_error():
 
 def test_every_plot_is_drawn_and_marks_draws_that_cannot_be_trusted():
     X, y = random_table(0, num_rows=200)
-    model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
+    model = SOARClassifier(n_rounds=2, max_patterns=20, max_length=2).fit(X, y)
     post = model.sample_posterior(num_draws=50, num_warmup=25, num_temperatures=4)
     assert not post.diagnose().is_trusted
     drawn = [

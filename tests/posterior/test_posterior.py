@@ -1,12 +1,15 @@
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from soar_jax import BOAClassifier, InputError, Rule, SOARClassifier, UntrustedPosteriorWarning
+from soar_jax import BetterPairWarning, BOAClassifier, InputError, Rule, SOARClassifier, UntrustedPosteriorWarning
 from soar_jax.score.rates import rate_posterior
 from tests.conftest import coverage, random_table
 from tests.oracles import log_beta_integral
 
-QUICK = dict(n_iter=100, n_restarts=1, max_patterns=20, max_length=2)
+QUICK = dict(n_rounds=1, max_patterns=20, max_length=2)
 SHORT = dict(num_draws=100, num_chains=4, num_warmup=50, num_temperatures=4)
 # most runs here are short on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.posterior.diagnosis.UntrustedPosteriorWarning")
@@ -223,3 +226,22 @@ def test_predictive_check_takes_infinities_and_dates_and_refuses_unknown_labels(
     table = check_groups(frame, np.arange(8) % 2 == 0, np.full((50, 8), 0.5), rng)
     assert table.loc[table["column"] == "odd", "rows"].sum() == 8 and "missing" in set(table["level"])
     assert (table["column"] == "day").sum() == 4
+
+
+def test_a_better_pair_among_the_draws_is_announced_and_can_be_taken(make_table):
+    X, y = make_table(0, num_rows=200)
+    model = SOARClassifier(**QUICK).fit(X, y)
+    best, rules = model.score_, model.describe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrustedPosteriorWarning)
+        warnings.simplefilter("error", BetterPairWarning)
+        model.sample_posterior(**SHORT)
+        with pytest.raises(InputError, match="no better pair"):
+            model.take_better_pair()
+        nothing = replace(model.fitted_pair_, included=np.zeros_like(model.fitted_pair_.included))
+        model._take(nothing, model.certificate_)
+        with pytest.warns(BetterPairWarning, match="nats better"):
+            model.sample_posterior(**SHORT)
+    model.take_better_pair()
+    assert model.score_ == pytest.approx(best, abs=1e-9) and model.describe() == rules
+    assert not model.certificate_ and model.posterior_.better_pair is None

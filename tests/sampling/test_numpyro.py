@@ -132,7 +132,7 @@ def test_kernel_can_be_made_from_a_fitted_estimator():
     from tests.conftest import random_table
 
     X, y = random_table(0, num_rows=200)
-    model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
+    model = SOARClassifier(n_rounds=2, max_patterns=20, max_length=2).fit(X, y)
     with jax.enable_x64(True):
         kernel = SOARKernel.from_estimator(model, ladder=[1.0], plan=((FLIP, 3),))
         run = MCMC(kernel, num_warmup=5, num_samples=10, progress_bar=False)

@@ -166,7 +166,7 @@ from soar_jax import SOARClassifier
 from tests.conftest import random_table
 from soar_jax._progress import ProgressBar
 X, y = random_table(0, num_rows=200)
-model = SOARClassifier(n_iter=100, n_restarts=1, max_patterns=20, max_length=2).fit(X, y)
+model = SOARClassifier(n_rounds=2, max_patterns=20, max_length=2).fit(X, y)
 if sys.argv[2] == "kill":
     import soar_jax.sampling.saved_run as saved_run
     finish = saved_run.SavedRun.finish

@@ -17,7 +17,7 @@ from tests.conftest import random_table
 
 def fit():
     X, y = random_table(0, num_rows=300)
-    model = SOARClassifier(n_iter=100, n_restarts=2, max_patterns=20, max_length=2).fit(X, y)
+    model = SOARClassifier(n_rounds=2, max_patterns=20, max_length=2).fit(X, y)
     return {
         "rules": model.rules_["rule"].tolist(),
         "score": model.score_,
