@@ -19,9 +19,9 @@ TABLES = {"adult": 25_000, "car": 1_200}
 STAGES = {
     "imports": ["imports"],
     "literals, mining, screening": ["items", "mining", "screening"],
-    "compiling, annealer and descent side by side": ["compiling"],
-    "annealing, 4 restarts of 500 steps": ["annealing"],
-    "descents": ["descents"],
+    "compiling, and the first descent": ["beginning"],
+    "searching all patterns": ["searching"],
+    "candidates around the pair": ["gathering"],
 }
 
 

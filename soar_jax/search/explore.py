@@ -120,6 +120,15 @@ class Explorer:
         for side in self.sides:
             self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.nothing)
 
+    def begin(self) -> None:
+        """Descend from two empty rule sets; all programs compile, side by side."""
+        queries = [self.working.query(self.nothing, side) for side in self.sides[:1]]
+        cases = (False, True) if self.is_growing else (False,)
+        waiting = [self.executor.submit(self.pages.compile, q, best_case=case) for q in queries for case in cases]
+        self.keep(self.descend(self.nothing))
+        for compiled in waiting:
+            compiled.result()
+
     # -- descents -----------------------------------------------------------------------------
 
     @in_float64
@@ -376,9 +385,10 @@ def run(
             sizes = best.included.sum(axis=1)
             progress(Progress("searching", failures, patience, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
 
-    is_optimal = False
+    is_optimal, begun = False, started
     try:
-        explorer.keep(explorer.descend(explorer.nothing))
+        explorer.begin()
+        begun = time.perf_counter()
         is_optimal = explorer.run(patience, report, log) if explorer.sides else True
     except KeyboardInterrupt:
         clock.stopped = True
@@ -393,6 +403,10 @@ def run(
         clock.stopped,
         np.array([pair.log_joint for pair in explorer.niches.pairs]),
         {name: np.array([line[name] for line in log]) for name in (log[0] if log else {})},
-        {"searching": searched - started, "gathering": time.perf_counter() - searched},
+        {
+            "beginning": begun - started,
+            "searching": searched - begun,
+            "gathering": time.perf_counter() - searched,
+        },
         explorer.grower.longest if explorer.is_growing else 0,
     )

@@ -119,6 +119,10 @@ class Pages:
                 found[i].append(part)
         return [self._join(parts) for parts in found]
 
+    def compile(self, query: Query, *, best_case: bool) -> None:
+        """Price one page, so that the program is there."""
+        self._price(0, [query], lambda values: np.arange(1), best_case=best_case)
+
     def best(
         self, queries: Sequence[Query], count: int, executor: Executor, *, best_case: bool = False
     ) -> list[Priced]:

@@ -25,7 +25,7 @@ def test_impurity_equals_the_definition(screen):
 
 
 def fitted(X, y, **parameters):
-    return SOARClassifier(n_iter=20, n_restarts=1, **parameters).fit(X, y)
+    return SOARClassifier(n_rounds=1, max_length=3, **parameters).fit(X, y)
 
 
 def test_directed_pools_beat_the_base_rate_and_shared_pools_are_equal(make_table):

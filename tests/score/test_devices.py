@@ -22,7 +22,7 @@ def fit():
         "rules": model.rules_["rule"].tolist(),
         "score": model.score_,
         "taxonomy": model.training_taxonomy_.tolist(),
-        "history": model.history_["score"].tolist(),
+        "history": model.history_["best_score"].tolist(),
     }
 """
 DEVICES = (

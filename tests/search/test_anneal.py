@@ -187,7 +187,7 @@ def test_no_more_than_sixty_three_rules_a_side():
 def test_a_descent_goes_on_where_a_block_ended():
     calls = []
 
-    def block(included):
+    def block(included, with_exchanges):
         calls.append(included.copy())
         state = np.array([len(calls)]), float(len(calls)), len(calls) == 3
         return descent.DescentState(SimpleNamespace(included=state[0]), state[1], state[2])
