@@ -46,6 +46,8 @@ MIN_PATIENCE = 8
 MAX_ROUNDS = 3
 """Rounds altogether, as a multiple of that."""
 _FULL_PATIENCE_WORK = 1 << 22
+_SCORING_WORDS = 40
+"""To score a pattern costs as much as to count so many words of it."""
 _SHARE_FROM_LEADER = 0.25
 _GROW_EVERY = 3
 _GROWN_PER_QUERY = 8
@@ -89,7 +91,7 @@ class ExploreResult:
 
 def default_rounds(catalogue: Catalogue) -> int:
     """Choose after how many rounds without success a search ends: fewer where patterns and rows are many."""
-    work = sum(len(listed) for listed in catalogue.listed) * catalogue.layout.num_words
+    work = sum(len(listed) for listed in catalogue.listed) * (catalogue.layout.num_words + _SCORING_WORDS)
     return int(np.clip(MAX_PATIENCE * _FULL_PATIENCE_WORK // max(1, work), MIN_PATIENCE, MAX_PATIENCE))
 
 
