@@ -13,14 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from soar_jax._base import (
     BoolArray,
-    FloatArray,
     InputError,
     IntArray,
     NothingFoundWarning,
@@ -30,34 +29,27 @@ from soar_jax._base import (
 )
 from soar_jax._progress import ProgressBar
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
-from soar_jax.data.columns import TableValues, level_text
-from soar_jax.data.labels import by_class, is_positive, plain_labels, whole_weights
-from soar_jax.data.table import as_frame, frame_to_predict, require_columns
+from soar_jax.data.columns import level_text
+from soar_jax.data.labels import plain_labels, whole_weights
+from soar_jax.data.table import as_frame
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
-from soar_jax.estimators.fresh import fresh_rules, fresh_states, split_rows
-from soar_jax.estimators.noise_check import NoiseCheck, check_noise
+from soar_jax.estimators.fresh import split_rows
+from soar_jax.estimators.judging import JudgingMixin
 from soar_jax.estimators.rule_table import pool_table, rule_table
-from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.priors import StatePriors
-from soar_jax.score.rates import as_positive, positive_rates
 from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair
 from soar_jax.search.certificate import Certificate
-from soar_jax.states import PASSIVE, STATES, counts_from_taxonomy, states_of, taxonomy_counts, taxonomy_from_counts
+from soar_jax.states import STATES, taxonomy_from_counts
 
 ROW_CHOICES = ("current", "best")
 _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
-
-    _single = False
-    positive_rules_: RuleSet
-    negative_rules_: RuleSet
-    rules_: pd.DataFrame
 
     def __init__(
         self,
@@ -233,22 +225,6 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         is_for_scoring = split_rows(is_true, 0.5, generator)
         return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
 
-    def measure_fresh(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Measure rules and states on rows that the fit never saw, as ``holdout`` does: sets ``fresh_states_``.
-
-        ``rules_`` gains ``fresh_support``, ``fresh_precision`` and its 90 % interval ``fresh_low`` to ``fresh_high``.
-        """
-        frame = self._frame(X)
-        weights = whole_weights(sample_weight, len(frame))
-        self._measure(frame, is_positive(y, len(frame), self.classes_, self._label(0)), weights)
-        return self
-
-    def _measure(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> None:
-        fresh = fresh_rules((self.positive_rules_, self.negative_rules_), frame, is_true, weights)
-        self.rules_ = pd.concat([self.rules_.drop(columns=fresh.columns, errors="ignore"), fresh], axis=1)
-        claimed = as_positive(self.state_probabilities())  # from "positive" to "what the state speaks for", and back
-        self.fresh_states_ = fresh_states(claimed, self._states(frame), is_true, weights)
-
     def _find_positive(self) -> int:
         if self.positive is None:
             return 1
@@ -316,10 +292,6 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
         self.__dict__.pop("fresh_states_", None)
         self._set_rules(rule_table(fitted))
 
-    def _label(self, side: int) -> Any:
-        """Class that a side's rules speak for."""
-        return self.classes_[self._positive_index if side == 0 else 1 - self._positive_index]
-
     def _set_rules(self, table: pd.DataFrame) -> None:
         self.rules_ = table
         sets = []
@@ -337,107 +309,7 @@ class RuleSetClassifier(ClassifierMixin, SamplingMixin, BaseEstimator, ABC):
             raise AttributeError("pools_ is not kept in a saved model; fit again to see the candidates.")
         return pool_table(self.fitted_pair_)
 
-    # -- prediction ---------------------------------------------------------------------------
-
-    def _frame(self, X: Any) -> pd.DataFrame:
-        """Check a table to predict on; only the columns that the rules use are needed."""
-        check_is_fitted(self, "classes_")
-        frame = frame_to_predict(X, self._column_names, type(self).__name__)
-        require_columns(frame, self.features_used_, "The rules use")
-        return frame
-
-    def _states(self, X: Any) -> IntArray:
-        values = TableValues(self._frame(X))
-        return states_of(self.positive_rules_.fires(values), self.negative_rules_.fires(values))
-
-    def state_probabilities(self) -> FloatArray:
-        """P(positive class | state) of each state: posterior mean of its rate."""
-        check_is_fitted(self, "classes_")
-        positives, negatives = counts_from_taxonomy(self.training_taxonomy_)
-        return positive_rates(self._hyper, positives, negatives)
-
-    def predict_table(self, X: Any) -> pd.DataFrame:
-        """Label, probability of the positive class and state of each row, with one walk over the rules."""
-        states = self._states(X)
-        if self._averages():
-            positive = self.posterior_.predict_proba(X)[:, self._positive_index]
-        else:
-            positive = self.state_probabilities()[states]
-        labels = self.classes_[np.argmax(by_class(positive, self._positive_index), axis=1)]
-        names = np.array(STATES, dtype=object)[states]
-        return pd.DataFrame({"prediction": labels, "probability": positive, "state": names})
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities, columns in the order of ``classes_``.
-
-        A row's probability is the posterior mean of the rate of its state: consensus positive,
-        consensus negative, active or passive. After `sample_posterior` it is averaged over the draws, if they
-        can be trusted.
-        """
-        if self._averages():
-            return self.posterior_.predict_proba(X)
-        return by_class(self.state_probabilities()[self._states(X)], self._positive_index)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each row; always a label."""
-        check_is_fitted(self, "classes_")
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-
-    def predict_state(self, X: Any) -> np.ndarray:
-        """State of each row: ``"positive"``, ``"negative"``, ``"active"`` or ``"passive"``."""
-        return np.array(STATES, dtype=object)[self._states(X)]
-
-    def taxonomy(self, X: Any, y: Any) -> pd.Series:
-        """Count the eight cases CTP, CFP, CTN, CFN, AAP, AAN, PAP, PAN (Table 1)."""
-        states = self._states(X)
-        return taxonomy_counts(states, is_positive(y, len(states), self.classes_, self._label(0)))
-
     # -- printing, files ----------------------------------------------------------------------
-
-    def conclude(self) -> str:
-        """Say in words what the fit found."""
-        check_is_fitted(self, "classes_")
-        sizes = len(self.positive_rules_), len(self.negative_rules_)
-        if not any(sizes) and not self.is_local_optimum_:
-            return "The search was stopped before it found a rule; give it more time_budget."
-        if not any(sizes):
-            return (
-                "Nothing here beats the base rate: no rule is worth what it costs among all that were searched. Every "
-                f"row is predicted alike, {self._label(0)} with probability {self.state_probabilities()[PASSIVE]:.3f}."
-            )
-        plural = "" if sizes[0] == 1 else "s"
-        counts = f"{sizes[0]} rule{plural} for {self._label(0)}"
-        counts += "" if self._single else f" and {sizes[1]} for {self._label(1)}"
-        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over no rules by {self.gain_:.1f} nats"
-        return f"{counts}{favour}."
-
-    def noise_check(
-        self, X: Any, y: Any, repeats: int = 20, random_state: int = 0, sample_weight: Any = None
-    ) -> NoiseCheck:
-        """Compare the fit with fits to permuted labels: what this search finds where there is nothing.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The training table, as it was given to ``fit``.
-        repeats : int
-            Permutations; the smallest possible p-value is 1 / (1 + repeats).
-        random_state : int
-            Seed of the permutations.
-        """
-        check_is_fitted(self, "classes_")
-        check_whole("repeats", repeats, 1)
-        if np.isnan(self.gain_):
-            raise InputError("This model comes from a file that does not say its gain; fit it again to check it.")
-        labels = np.asarray(plain_labels(y))
-
-        def refit(permuted: np.ndarray) -> tuple[float, int]:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of these fits only gain and size count
-                model = clone(self).set_params(progress=False).fit(X, permuted, sample_weight)
-            return model.gain_, len(model.rules_)
-
-        return check_noise(self.gain_, len(self.rules_), refit, labels, int(repeats), random_state)
 
     def describe(self) -> str:
         """Both rule sets as text."""

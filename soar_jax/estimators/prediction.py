@@ -1,0 +1,90 @@
+"""What estimators say of rows: states, probabilities, labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from soar_jax._base import FloatArray, IntArray
+from soar_jax.data.columns import TableValues
+from soar_jax.data.labels import by_class, is_positive
+from soar_jax.data.table import frame_to_predict, require_columns
+from soar_jax.estimators.sampling import SamplingMixin
+from soar_jax.rules import RuleSet
+from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.rates import positive_rates
+from soar_jax.states import STATES, counts_from_taxonomy, states_of, taxonomy_counts
+
+
+class PredictionMixin(SamplingMixin):
+    """Give an estimator ``predict`` and its kin; a loaded model needs no more than these attributes."""
+
+    _single = False
+    positive_rules_: RuleSet
+    negative_rules_: RuleSet
+    classes_: np.ndarray
+    features_used_: list[str]
+    training_taxonomy_: pd.Series
+    _positive_index: int
+    _column_names: list[str]
+    _hyper: Hyperparameters
+
+    def _label(self, side: int) -> Any:
+        """Class that a side's rules speak for."""
+        return self.classes_[self._positive_index if side == 0 else 1 - self._positive_index]
+
+    def _frame(self, X: Any) -> pd.DataFrame:
+        """Check a table to predict on; only the columns that the rules use are needed."""
+        check_is_fitted(self, "classes_")
+        frame = frame_to_predict(X, self._column_names, type(self).__name__)
+        require_columns(frame, self.features_used_, "The rules use")
+        return frame
+
+    def _states(self, X: Any) -> IntArray:
+        values = TableValues(self._frame(X))
+        return states_of(self.positive_rules_.fires(values), self.negative_rules_.fires(values))
+
+    def state_probabilities(self) -> FloatArray:
+        """P(positive class | state) of each state: posterior mean of its rate."""
+        check_is_fitted(self, "classes_")
+        positives, negatives = counts_from_taxonomy(self.training_taxonomy_)
+        return positive_rates(self._hyper, positives, negatives)
+
+    def predict_table(self, X: Any) -> pd.DataFrame:
+        """Label, probability of the positive class and state of each row, with one walk over the rules."""
+        states = self._states(X)
+        if self._averages():
+            positive = self.posterior_.predict_proba(X)[:, self._positive_index]
+        else:
+            positive = self.state_probabilities()[states]
+        labels = self.classes_[np.argmax(by_class(positive, self._positive_index), axis=1)]
+        names = np.array(STATES, dtype=object)[states]
+        return pd.DataFrame({"prediction": labels, "probability": positive, "state": names})
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities, columns in the order of ``classes_``.
+
+        A row's probability is the posterior mean of the rate of its state: consensus positive,
+        consensus negative, active or passive. After `sample_posterior` it is averaged over the draws, if they
+        can be trusted.
+        """
+        if self._averages():
+            return self.posterior_.predict_proba(X)
+        return by_class(self.state_probabilities()[self._states(X)], self._positive_index)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable class of each row; always a label."""
+        check_is_fitted(self, "classes_")
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def predict_state(self, X: Any) -> np.ndarray:
+        """State of each row: ``"positive"``, ``"negative"``, ``"active"`` or ``"passive"``."""
+        return np.array(STATES, dtype=object)[self._states(X)]
+
+    def taxonomy(self, X: Any, y: Any) -> pd.Series:
+        """Count the eight cases CTP, CFP, CTN, CFN, AAP, AAN, PAP, PAN (Table 1)."""
+        states = self._states(X)
+        return taxonomy_counts(states, is_positive(y, len(states), self.classes_, self._label(0)))
