@@ -44,6 +44,8 @@ class Catalogue:
         Impurity by which first pools are filled and pools are ordered.
     is_directed : bool
         Whether a side's patterns must speak for its class more than the base rate does.
+    is_screened : bool
+        Whether these are the candidates that a screen left, not all that was mined.
     """
 
     items: Items
@@ -55,6 +57,7 @@ class Catalogue:
     num_patterns: int
     screen: str
     is_directed: bool
+    is_screened: bool = False
 
     @cached_property
     def _by_coverage(self) -> tuple[IntArray, WordArray]:
@@ -204,4 +207,4 @@ def catalogue_of_pools(
     split = len(pools[0])
     listed = np.arange(split), np.arange(split, len(patterns))
     coverage = hash_coverage(patterns, item_bits)
-    return Catalogue(items, item_bits, layout, mined, coverage, listed, len(patterns), screen, is_directed=False)
+    return Catalogue(items, item_bits, layout, mined, coverage, listed, len(patterns), screen, False, is_screened=True)

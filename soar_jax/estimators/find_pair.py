@@ -125,7 +125,11 @@ def _explore(
         included[side, : len(pool)] = [pattern in rules for pattern in pool.patterns]
     longest = catalogue.mined.items.shape[1]
     certificate = Certificate(
-        result.is_local_optimum, catalogue.num_patterns, True, longest, max(longest, result.grown_to)
+        holds=result.is_local_optimum,
+        num_patterns=catalogue.num_patterns,
+        are_all_mined=not catalogue.is_screened,
+        longest=longest,
+        grown_to=max(longest, result.grown_to),
     )
     return FoundPair(
         target,
@@ -168,7 +172,13 @@ def _anneal(
         mesh=mesh,
     )
     longest = max((int(pool.length.max()) for pool in pools if len(pool)), default=0)
-    certificate = Certificate(bool(result.is_local_optimum), sum(len(pool) for pool in pools), False, longest, longest)
+    certificate = Certificate(
+        holds=bool(result.is_local_optimum),
+        num_patterns=sum(len(pool) for pool in pools),
+        are_all_mined=False,
+        longest=longest,
+        grown_to=longest,
+    )
     return FoundPair(
         target,
         result.included,

@@ -148,3 +148,10 @@ def test_gain_is_the_log_joint_over_that_of_no_rules(oracle):
         exact = oracle(model, X, y)
         nothing = [np.zeros_like(z) for z in exact.fitted]
         assert model.gain_ == pytest.approx(exact.log_joint(exact.fitted) - exact.log_joint(nothing), abs=1e-8)
+
+
+def test_the_certificate_of_an_honest_fit_speaks_of_the_candidates_that_the_other_half_left(make_table):
+    X, y = make_table(0, num_rows=400)
+    model = SOARClassifier(**QUICK, honest=True, max_patterns=15).fit(X, y)
+    assert model.certificate_ and not model.certificate_.are_all_mined and model.certificate_.num_patterns == 30
+    assert "all 30 candidates" in str(model.certificate_)
