@@ -24,6 +24,7 @@ from soar_jax._progress import Clock, Progress
 from soar_jax.candidates.catalogue import Catalogue, hash_coverage
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
+from soar_jax.score.joint import host_log_likelihood
 from soar_jax.score.pricing import QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
@@ -116,7 +117,10 @@ class Explorer:
         self.generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         self.niches = Niches(int(np.bitwise_count(catalogue.layout.everything()).sum()))
         self.nothing: BoolArray = np.zeros(self.working.kind.shape, dtype=bool)
-        self.best = Best(-np.inf, self.nothing, False)
+        # an interrupt while programs compile leaves the empty pair
+        counts = np.asarray(self.working.query(self.nothing, 0).counts)
+        log_prior = float(np.asarray(problem.prior)[..., 0].sum())
+        self.best = Best(host_log_likelihood(problem, counts) + log_prior, self.nothing, False)
         # every process of a mesh must start its programs in the same order
         self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
         for side in self.sides:

@@ -262,6 +262,18 @@ def test_an_interrupt_keeps_the_best_so_far(make_table, monkeypatch):
     assert len(model.history_) == 0
 
 
+def test_an_interrupt_while_programs_compile_leaves_the_empty_pair(make_table, monkeypatch):
+    def stop(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explore.Explorer, "begin", stop)
+    X, y = make_table(0, num_rows=300)
+    with pytest.warns(UserWarning, match="give it more time_budget"):
+        model = SOARClassifier().fit(X, y)
+    assert not len(model.rules_) and not model.certificate_ and model.gain_ == pytest.approx(0, abs=1e-9)
+    assert "stopped" in model.conclude()
+
+
 def test_certificates_say_of_how_many_patterns_they_speak(make_table):
     X, y = make_table(0, num_rows=200)
     full = SOARClassifier(n_rounds=1, max_patterns=10).fit(X, y)
