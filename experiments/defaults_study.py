@@ -29,6 +29,7 @@ SETTINGS = {
         "consensus": Opinion(0.95, share=0.05),
         "ambiguous": Opinion(0.5, share=0.5),
         "rule_prior": RulePrior(1, 100),
+        "search": "annealing",
     },
 }
 LARGE = 5000
@@ -59,7 +60,11 @@ def one_split(name: str, seed: int, settings: dict[str, dict]) -> list[dict]:
 
 BOA_SETTINGS = {
     "BOA, default": {},
-    "BOA, opinions as published": {"consensus": Opinion(0.95, share=0.05), "rule_prior": RulePrior(1, 100)},
+    "BOA, opinions as published": {
+        "consensus": Opinion(0.95, share=0.05),
+        "rule_prior": RulePrior(1, 100),
+        "search": "annealing",
+    },
 }
 
 

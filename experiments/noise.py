@@ -29,6 +29,7 @@ SETTINGS = {
         "consensus": Opinion(0.95, share=0.05),
         "ambiguous": Opinion(0.5, share=0.5),
         "rule_prior": RulePrior(1, 100),
+        "search": "annealing",
     },
 }
 COLOURS = dict(zip(SETTINGS, ("#2a7f9e", "#c8553d"), strict=True))
