@@ -194,7 +194,7 @@ def main(argv=None) -> dict:
         f"{total['tables']} tables, seeds {FIRST_SEED:,} to {fits['seed'].max():,} (seeds below were used to choose the "
         "defaults). Columns are of five kinds in turn, 10 to 40 of them by the seed; labels do not depend on them, so that "
         f"every rule is false. `{names[1]}`: `SOARClassifier(consensus=Opinion(0.95, share=0.05), ambiguous=Opinion(0.5, "
-        "share=0.5), rule_prior=RulePrior(1, 100))`, the first defaults of this package, except that the prior now counts "
+        'share=0.5), rule_prior=RulePrior(1, 100), search="annealing")`, the first defaults, except that the prior now counts '
         "all that was searched.",
         "",
         "`any rule`: share of fits with a rule. `rules`: mean number of rules. `falsely claimed`: mean share of "
