@@ -20,9 +20,7 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
-`noise`, `power`, `defaults_study`, `tradeoff` and the benchmarks `fit`, `steps` and `passes` were run with the present model
-(bounded rates, a prior over all that was searched); the other pages still show the first one (opinions that grow with the
-rows) and are to be run again.
+STALE
 """
 
 BENCHMARKS_HEAD = """# Benchmarks
@@ -160,6 +158,14 @@ def rows(r):
     )
 
 
+def pricing(r):
+    last = r["results"][-1]
+    return (
+        f"{last['mined patterns']:,} mined patterns x 10,000 rows: {last['one pass, s']:.2f} s for one pass that prices all of them "
+        f"against eight pairs, {last['whole fit, s']:.0f} s for a whole fit, at most {last['peak MB of all']:,.0f} MB."
+    )
+
+
 def sbc(r):
     least = min(r["tests"].items(), key=lambda item: item[1]["p_value"])
     return f"{r['num_data_sets']} data sets; least chi-square p {least[1]['p_value']:.3f} ({least[0]})."
@@ -277,6 +283,7 @@ HEADLINES = {
     "seeds": seeds,
     "dnf": dnf,
     "benchmarks/fit": fit,
+    "benchmarks/pricing": pricing,
     "benchmarks/steps": steps,
     "benchmarks/passes": passes,
     "benchmarks/flips": flips,

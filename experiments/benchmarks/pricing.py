@@ -152,7 +152,7 @@ def main(argv=None) -> dict:
     ax.set_xlabel("mined patterns, 10,000 rows")
     ax.set_ylabel("seconds")
     ax.legend(frameon=False)
-    return study.save(found, "Pricing all mined patterns", table(header, rows), figure)
+    return study.save({"results": found}, "Pricing all mined patterns", table(header, rows), figure)
 
 
 if __name__ == "__main__":
