@@ -162,7 +162,7 @@ def pricing(r):
     last = r["results"][-1]
     return (
         f"{last['mined patterns']:,} mined patterns x 10,000 rows: {last['one pass, s']:.2f} s for one pass that prices all of them "
-        f"against eight pairs, {last['whole fit, s']:.0f} s for a whole fit, at most {last['peak MB of all']:,.0f} MB."
+        f"against eight pairs, {last['whole fit, s']:.0f} s for a whole fit, at most {last['peak MB of the fit']:,.0f} MB."
     )
 
 

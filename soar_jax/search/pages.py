@@ -16,7 +16,7 @@ from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, price_pag
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import Problem
 
-MAX_KEPT_BYTES = 1_000_000_000
+MAX_KEPT_BYTES = 700_000_000
 """Pages kept on the device; those beyond are made again for every pass."""
 
 
