@@ -13,9 +13,12 @@ from experiments import (
     calibration,
     car,
     collect,
+    dnf,
     ingredients,
     posterior_convergence,
+    rule_learners,
     sbc,
+    seeds,
     synthetic,
     tradeoff,
     uncertainty,
@@ -64,6 +67,9 @@ def test_adult_quick(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty])
+@pytest.mark.parametrize(
+    "module",
+    [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty, seeds, dnf, rule_learners],
+)
 def test_other_studies_quick(module, tmp_path):
     run(module, tmp_path)

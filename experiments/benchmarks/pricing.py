@@ -136,7 +136,14 @@ def main(argv=None) -> dict:
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             found[-1] |= json.loads(done.stdout)
         study.say(f"{num_columns} columns: {found[-1]}")
-    header = ["mined patterns", "mining", "one pass, 8 pairs", "NumPy, counts only", "whole fit, cold", "peak memory of the fit"]
+    header = [
+        "mined patterns",
+        "mining",
+        "one pass, 8 pairs",
+        "NumPy, counts only",
+        "whole fit, cold",
+        "peak memory of the fit",
+    ]
     rows = [
         [
             f"{line['mined patterns']:,}",
