@@ -20,8 +20,8 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
-Of the present search (all mined patterns, conjunctions grown beside them) are `noise`, `seeds`, `dnf` and the benchmarks `fit`
-and `pricing`. `power`, `defaults_study`, `tradeoff` and the benchmarks `steps` and `passes` are of the present model with the
+Of the present search (all mined patterns, longer ones grown) are `noise`, `seeds`, `dnf`, `defaults_study` and the benchmarks `fit`
+and `pricing`. `power`, `tradeoff` and the benchmarks `steps` and `passes` are of the present model with the
 search before it; the other pages still show the first model (opinions that grow with the rows). They are to be run again.
 """
 
