@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,40 +82,30 @@ def find_pair(
     def priors(pools: tuple[Pool, Pool]) -> Hyperparameters:
         return resolve(states, rules, candidates.searched, pools)
 
+    how = {"seed": seed, "time_budget": time_budget, "progress": progress, "mesh": mesh}
     if isinstance(candidates.source, Catalogue):
-        return _explore(candidates, priors, settings, single, seed, time_budget, progress, mesh)
-    return _anneal(candidates, priors, settings, single, seed, time_budget, progress, mesh)
+        return _explore(candidates, candidates.source, priors, settings, single, **how)
+    return _anneal(candidates, candidates.source, priors, settings, single, **how)
 
 
 Priors = Callable[[tuple[Pool, Pool]], Hyperparameters]
 
 
 def _explore(
-    candidates: Candidates,
-    priors: Priors,
-    settings: SearchSettings,
-    single: bool,
-    seed: int,
-    time_budget: float | None,
-    progress: Callable[[Progress], None] | None,
-    mesh: Mesh | None,
+    candidates: Candidates, catalogue: Catalogue, priors: Priors, settings: SearchSettings, single: bool, **how: Any
 ) -> FoundPair:
     from soar_jax.candidates.pools import empty_pool
     from soar_jax.search import explore
 
-    catalogue, layout = candidates.source, candidates.layout
-    assert isinstance(catalogue, Catalogue)
+    layout = candidates.layout
     none = empty_pool(layout.num_words)
     result = explore.run(
         catalogue,
         priors((none, none)),
         single=single,
-        seed=seed,
         max_patterns=settings.max_patterns,
         patience=settings.n_rounds,
-        time_budget=time_budget,
-        progress=progress,
-        mesh=mesh,
+        **how,
     )
     positive, negative = (catalogue.pool(patterns, pack(patterns, catalogue.item_bits)) for patterns in result.patterns)
     target = Target((positive, negative), layout, priors((positive, negative)), single)
@@ -144,32 +134,20 @@ def _explore(
 
 
 def _anneal(
-    candidates: Candidates,
-    priors: Priors,
-    settings: SearchSettings,
-    single: bool,
-    seed: int,
-    time_budget: float | None,
-    progress: Callable[[Progress], None] | None,
-    mesh: Mesh | None,
+    candidates: Candidates, pools: tuple[Pool, Pool], priors: Priors, settings: SearchSettings, single: bool, **how: Any
 ) -> FoundPair:
     from soar_jax.search import anneal
 
-    pools = candidates.source
-    assert not isinstance(pools, Catalogue)
     target = Target(pools, candidates.layout, priors(pools), single)
     result = anneal.run(
         target.problem,
         pool=target.numbered_pool,
-        seed=seed,
         num_steps=settings.n_iter,
         num_restarts=settings.n_restarts,
         temperature=settings.temperature,
         random_share=settings.random_share,
         judge_by_best=settings.row_choice == "best",
-        time_budget=time_budget,
-        progress=progress,
-        mesh=mesh,
+        **how,
     )
     longest = max((int(pool.length.max()) for pool in pools if len(pool)), default=0)
     certificate = Certificate(

@@ -143,6 +143,12 @@ def programs_for(problem: Problem, pool: NumberedPool | None, mesh: Mesh | None)
     return on_one_device(problem, number_pool(problem) if pool is None else pool)
 
 
+def check_clock(mesh: Mesh | None, time_budget: float | None) -> None:
+    """Refuse a time budget where processes must do the same."""
+    if mesh is not None and jax.process_count() > 1 and time_budget is not None:
+        raise InputError("time_budget cannot be used with several processes: their clocks differ.")
+
+
 @dataclass
 class AnnealResult:
     """What a search found.
@@ -283,8 +289,7 @@ def run(
     mesh : Mesh, optional
         Spread the rows over these devices; see `soar_jax.score.devices`.
     """
-    if mesh is not None and jax.process_count() > 1 and time_budget is not None:
-        raise InputError("time_budget cannot be used with several processes: their clocks differ.")
+    check_clock(mesh, time_budget)
     started = time.perf_counter()
     programs = programs_for(problem, pool, mesh)
     clock = Clock(time_budget)

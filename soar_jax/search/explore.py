@@ -28,7 +28,7 @@ from soar_jax.score.joint import host_log_likelihood
 from soar_jax.score.pricing import QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
-from soar_jax.search.anneal import programs_for
+from soar_jax.search.anneal import check_clock, programs_for
 from soar_jax.search.descent import Best, better, descend
 from soar_jax.search.grow import Grower
 from soar_jax.search.kicks import THINNINGS, Start, kick, thin
@@ -177,16 +177,12 @@ class Explorer:
         """Say which slots must stay: those of all readings, and some more."""
         return np.logical_or.reduce([self.best.included, *(pair.included for pair in self.niches.pairs), *more])
 
-    def _bring_in(self, side: int, found: Sequence[Priced], protected: BoolArray) -> None:
-        """Bring in the best pattern of every query, then the second best, and so on."""
-        self.working.bring_in(side, _in_turn(found), protected)
-
     def refill(self, queries: Sequence[Query], count: int, protected: BoolArray) -> None:
         """Bring in the best of all patterns for each query."""
         for side in self.sides:
             asked = [query for query in queries if int(query.side) == side]
             if asked:
-                self._bring_in(side, self.pages.best(asked, count, self.executor), protected)
+                self.working.bring_in(side, _in_turn(self.pages.best(asked, count, self.executor)), protected)
 
     def grow(self, queries: Sequence[Query], protected: BoolArray) -> None:
         """Bring in longer conjunctions, grown for a few queries of one side."""
@@ -318,15 +314,17 @@ class Explorer:
             at_hand = self.working.patterns[side][self.working.kind[side] > 0]
             grown = at_hand[(at_hand >= 0).sum(axis=1) > self.catalogue.mined.items.shape[1]]
             others = self._around(side, size, width) if side in self.sides else at_hand
-            chosen = self._one_of_each_coverage(np.concatenate([members, grown, others]))[: max(size, len(members))]
+            rest = self._new_coverage(np.concatenate([grown, others]), members)[: max(0, size - len(members))]
+            chosen = np.concatenate([members, rest])
             patterns.append(chosen)
             included.append(np.arange(len(chosen)) < len(members))
         return (patterns[0], patterns[1]), (included[0], included[1])
 
-    def _one_of_each_coverage(self, patterns: IntArray) -> IntArray:
-        """Keep the first of those that cover the same rows."""
-        _, first = np.unique(hash_coverage(patterns, self.catalogue.item_bits), return_index=True)
-        return patterns[np.sort(first)]
+    def _new_coverage(self, patterns: IntArray, taken: IntArray) -> IntArray:
+        """Keep the first of those that cover the same rows, and none that covers the rows of one of ``taken``."""
+        of_pattern, of_taken = (hash_coverage(some, self.catalogue.item_bits) for some in (patterns, taken))
+        values, first = np.unique(of_pattern, return_index=True)
+        return patterns[np.sort(first[~np.isin(values, of_taken)])]
 
     def _around(self, side: int, size: int, width: int) -> IntArray:
         """Rank mined patterns by the best pair that they lead to: added to the leader, or in place of a rule."""
@@ -380,6 +378,7 @@ def run(
     mesh : Mesh, optional
         Spread the rows of descents over these devices; see `soar_jax.score.devices`.
     """
+    check_clock(mesh, time_budget)
     started = time.perf_counter()
     clock = Clock(time_budget)
     patience = default_rounds(catalogue) if patience is None else patience
