@@ -9,6 +9,7 @@ import pytest
 
 from soar_jax import BOAClassifier, InputError, RulePrior, SOARClassifier, datasets
 from soar_jax._base import in_float64
+from soar_jax._progress import Clock
 from soar_jax.candidates.build import CandidateOptions, build_candidates
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.pricing import exact_prices, price_page, stack_queries
@@ -299,3 +300,13 @@ def test_wide_tables_get_an_answer():
     with pytest.warns(UserWarning, match="Mining stopped at length"):
         model = SOARClassifier(n_rounds=1).fit(X, y)
     assert [str(rule) for rule in model.positive_rules_] == ["g7 = 1"]
+
+
+@pytest.mark.parametrize("num_rows", [120, 2600])
+def test_a_pair_that_a_mined_pattern_improves_is_not_certified(make_table, num_rows):
+    catalogue, hyper, _ = prepare(make_table, 0, num_rows=num_rows, grow_to=0)
+    explorer = explore.Explorer(catalogue, hyper, single=False, seed=0, clock=Clock(None), mesh=None)
+    explorer.working = WorkingPools(catalogue, hyper, explorer.pages._problem)  # nothing is at hand yet
+    assert not explorer.certify() and (explorer.working.kind > 0).any()
+    assert explorer.keep(explorer.descend(explorer.best.included))
+    explorer.executor.shutdown()
