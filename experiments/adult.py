@@ -163,7 +163,7 @@ def main(argv=None) -> dict:
         f"## Most common rules in {num_runs} runs",
         "",
         "Each run takes a new random split and seed, one restart, defaults. Beside the share of runs stands the posterior "
-        f"inclusion probability on the first split (150 candidates a side, `power=0.1`; draws "
+        f"inclusion probability on the first split (150 candidates per side, `power=0.1`; draws "
         f"{'trusted' if post.diagnose().is_trusted else 'NOT trusted, see below'}).",
         "",
         *table(["side", "rule", "% of runs", "posterior inclusion"], common),

@@ -117,7 +117,7 @@ def flips(r):
         for rows in dict.fromkeys(f["rows"] for f in r["flips"])
     }
     return (
-        "Metropolis flips a second, 64 chains or more: "
+        "Metropolis flips per second, 64 chains or more: "
         + ", ".join(f"{v:,.0f} at {n:,} rows" for n, v in best.items())
         + "."
     )
@@ -208,7 +208,7 @@ def peers(r):
 
 def samplers(r):
     shown = [f"{name} {v['ess_a_second']:.1f}" for name, v in r["results"].items() if "ess_a_second" in v]
-    return "Effective samples a second of the number of positive rules, Car, 100 a side: " + ", ".join(shown) + "."
+    return "Effective samples per second of the number of positive rules, Car, 100 per side: " + ", ".join(shown) + "."
 
 
 def noise(r):
@@ -382,7 +382,7 @@ def speed() -> str:
             "",
             *table(["", *names.values()], rows),
             "",
-            *table(["annealing steps a second", "Adult", *against, "Car", *against], steps),
+            *table(["annealing steps per second", "Adult", *against, "Car", *against], steps),
             "",
             f"jax {versions['jax']}, numpy {versions['numpy']}; {fits['about']['cores']} cores.",
             "",

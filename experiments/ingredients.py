@@ -68,7 +68,7 @@ def main(argv=None) -> dict:
     study = Study("ingredients", __doc__, argv)
     seconds = 2.0 if study.quick else 25.0
     names = list(INGREDIENTS)[:2] if study.quick else list(INGREDIENTS)
-    pools = {"best 150 a side": fit("car", 150)}
+    pools = {"best 150 per side": fit("car", 150)}
     if not study.quick:
         pools["full directed pools"] = fit("car", 5000)
     curves = {}

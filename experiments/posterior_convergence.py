@@ -75,15 +75,15 @@ def main(argv=None) -> dict:
     car = fit("car", 150)
     full = fit("car", 60 if quick else 5000)
     shared = fit("car", 60 if quick else 5000, "shared")
-    runs = [judged(study, "Car, best 150 a side, defaults", car, **draws)]
+    runs = [judged(study, "Car, best 150 per side, defaults", car, **draws)]
     long = dict(num_draws=100, num_temperatures=6) if quick else dict(num_draws=4000, num_temperatures=28)
     runs.append(judged(study, "Car, full directed pools", full, **long))
     runs.append(judged(study, "Car, full shared pools", shared, **long))
     if not quick:
         adult = fit("adult", 150)
         settings = dict(num_draws=1500, num_temperatures=32, time_budget=240.0)
-        runs.append(judged(study, "Adult, best 150 a side", adult, **settings))
-        runs.append(judged(study, "Adult, best 150 a side, power 0.1", adult, power=0.1, **settings))
+        runs.append(judged(study, "Adult, best 150 per side", adult, **settings))
+        runs.append(judged(study, "Adult, best 150 per side, power 0.1", adult, power=0.1, **settings))
     return study.save({"runs": runs}, TITLE, lines_of(runs))
 
 

@@ -245,7 +245,7 @@ def main(argv=None) -> dict:
             for r in found
         )
         study.say(
-            f"{num_rows} rows, {rules_per_side} a side, {precision}, {found[0]['num_columns']} columns: {counts} "
+            f"{num_rows} rows, {rules_per_side} per side, {precision}, {found[0]['num_columns']} columns: {counts} "
             f"in {sum(r['seconds'] for r in found):.0f} s"
         )
     fits = pd.DataFrame(rows)
@@ -263,7 +263,7 @@ def main(argv=None) -> dict:
         "setting",
         "recovered",
         "within reach",
-        "false rules a fit",
+        "false rules per fit",
         "unrelated",
         "rules",
         "error",
@@ -272,12 +272,12 @@ def main(argv=None) -> dict:
     ]
     lines = [
         f"{total['tables']} tables, seeds {FIRST_SEED:,} to {fits['seed'].max():,}, one for each combination of rows, rules "
-        "a side and precision; 10 to 40 columns by the seed. Rows of true rules have their label with the precision, rows "
+        "per side and precision; 10 to 40 columns by the seed. Rows of true rules have their label with the precision, rows "
         "of clashing rules with one half, others are positive with 0.4; a true rule has one to three conditions and covers 5 "
         "to 20 % of the rows. Everything is measured on 5,000 fresh rows. Settings as in [the noise study](noise.md).",
         "",
         "`recovered`: share of true rules of which some fitted rule of the same side covers the same rows with a Jaccard "
-        f"similarity above {RECOVERED}; `within reach`: share of which some candidate does, fitted or not. `false rules a "
+        f"similarity above {RECOVERED}; `within reach`: share of which some candidate does, fitted or not. `false rules per "
         "fit`: a fitted rule is false when its precision on the fresh rows does not exceed its side's base rate there by at "
         f"least {MARGIN} (so would {weak} of the {num_true} true rules be, where rules of the other side cover many of "
         "their rows). `unrelated`: share of fitted rules with no true rule of their side of similarity above "
@@ -289,7 +289,7 @@ def main(argv=None) -> dict:
     ]
     for name, heading in (
         ("num_rows", "rows"),
-        ("rules_per_side", "rules a side"),
+        ("rules_per_side", "rules per side"),
         ("precision", "precision"),
     ):
         body = [row for value, found in groups[name].items() for row in summary_rows(value, found)]

@@ -131,7 +131,7 @@ def main(argv=None) -> dict:
         "is_trusted": post.diagnose().is_trusted,
     }
     lines = [
-        f"Car, 1,200 rows to fit, 528 to judge, 150 candidates a side. {post.diagnose()}",
+        f"Car, 1,200 rows to fit, 528 to judge, 150 candidates per side. {post.diagnose()}",
         "",
         "## Rows by how sure the posterior is of their state",
         "",

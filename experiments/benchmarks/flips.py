@@ -1,4 +1,4 @@
-"""Metropolis flips a second of 2 to 1,024 chains, at 1,200 and 25,000 rows.
+"""Metropolis flips per second of 2 to 1,024 chains, at 1,200 and 25,000 rows.
 
 Random covers, 200 patterns a side. Half of the chains run side by side in one program, the other half in a second thread.
 Each rate is the best of three runs; compilation is timed apart.
@@ -29,7 +29,7 @@ from soar_jax.score.pair import empty_pair
 
 @in_float64
 def flips(num_rows: int, num_patterns: int, num_chains: int, num_steps: int) -> dict:
-    """Flips a second of all chains together."""
+    """Flips per second of all chains together."""
     target = random_target(num_rows, num_patterns)
     context = Context(target.problem, target.numbered_pool)
     weights = jnp.asarray(FLIP.weigh(target.problem, (), None))
@@ -82,11 +82,11 @@ def main(argv=None) -> dict:
         )
         ax.axhline(wanted, color=line.get_color(), linestyle=":", linewidth=1)
     ax.set_xlabel("chains")
-    ax.set_ylabel("flips a second, all chains")
+    ax.set_ylabel("flips per second, all chains")
     ax.legend(frameon=False)
     lines = [
         *table(
-            ["rows", "chains", "flips a second", "compilation s", "peak MB of the process so far"],
+            ["rows", "chains", "flips per second", "compilation s", "peak MB of the process so far"],
             [
                 [
                     f"{r['rows']:,}",
@@ -101,7 +101,7 @@ def main(argv=None) -> dict:
         "",
         "Dotted: the aims, 500,000 a second at 1,200 rows and 40,000 at 25,000, for 64 or more chains.",
     ]
-    return study.save({"flips": results}, "Flips a second", lines, figure)
+    return study.save({"flips": results}, "Flips per second", lines, figure)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Effective samples a second of the number of positive rules on Car, 100 candidates a side, against peers' samplers.
+"""Effective samples per second of the number of positive rules on Car, 100 candidates a side, against peers' samplers.
 
 The same log joint (collapsed, with the package's default priors) is given to PyMC's BinaryGibbsMetropolis, to
 BlackJAX's random-walk Metropolis and to NumPyro's DiscreteHMCGibbs. Compilation is timed apart. Peers walk at one
@@ -252,7 +252,7 @@ def main(argv=None) -> dict:
         "the number of positive rules; seconds hold warm-up but no compilation.",
         "",
         *table(
-            ["sampler", "ESS", "s", "ESS a second", "soar_jax (second line) is faster by", "R-hat", "compilation s"],
+            ["sampler", "ESS", "s", "ESS per second", "soar_jax (second line) is faster by", "R-hat", "compilation s"],
             [
                 [name, r["error"], "", "", "", "", ""]
                 if "error" in r
@@ -269,7 +269,7 @@ def main(argv=None) -> dict:
             ],
         ),
     ]
-    return study.save({"peers": installed, "results": results}, "Samplers, effective samples a second", lines)
+    return study.save({"peers": installed, "results": results}, "Samplers, effective samples per second", lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Annealing steps a second on Car and Adult: 1 to 1,024 restarts of soar_jax against the same algorithm in NumPy.
+"""Annealing steps per second on Car and Adult: 1 to 1,024 restarts of soar_jax against the same algorithm in NumPy.
 
 Runs of default settings (500 steps, half of them random; dense NumPy the first 100) from two empty rule sets. Each rate is
 all steps over all seconds of the seeds 0, 1 and 2, after a first run that compiles and is timed apart. Rivals and one
@@ -142,7 +142,7 @@ def page(name: str, found: dict) -> list[str]:
     rows += [[label, f"{rate:,.0f}", *times(rate), *blank] for label, rate in found["rivals"].items()]
     header = [
         "",
-        "steps a second",
+        "steps per second",
         "x packed",
         "x remembering",
         "x dense",
@@ -176,7 +176,7 @@ def main(argv=None) -> dict:
                 label=f"{name}, {label}",
             )
     ax.set_xlabel("restarts side by side")
-    ax.set_ylabel("annealing steps a second, all restarts")
+    ax.set_ylabel("annealing steps per second, all restarts")
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     lines = [line for name in found for line in page(name, found[name])]
     return study.save(found, "Annealing steps", lines, figure)

@@ -25,7 +25,7 @@ from soar_jax.candidates.catalogue import Catalogue, hash_coverage
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.joint import host_log_likelihood
-from soar_jax.score.pricing import QUERIES_AT_ONCE, Query, exact_prices
+from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
 from soar_jax.search.anneal import check_clock, programs_for
@@ -41,9 +41,9 @@ WORKING_SIZE = 256
 KICKS_PER_ROUND = 16
 POLISHED_PER_ROUND = 8
 BROUGHT_PER_KICK = 16
-MAX_PATIENCE = 24
+MAX_PATIENCE = 48
 MIN_PATIENCE = 8
-"""Rounds without success after which a search ends; fewer for large tables."""
+"""Rounds without success after which a search ends; fewer for large tables, and half where one page holds all."""
 MAX_ROUNDS = 3
 """Rounds altogether, as a multiple of that."""
 _FULL_PATIENCE_WORK = 1 << 22
@@ -92,8 +92,10 @@ class ExploreResult:
 
 def default_rounds(catalogue: Catalogue) -> int:
     """Choose after how many rounds without success a search ends: fewer where patterns and rows are many."""
+    most = max(len(listed) for listed in catalogue.listed)
+    longest = MAX_PATIENCE if most > PAGE_SLOTS else MAX_PATIENCE // 2
     work = sum(len(listed) for listed in catalogue.listed) * (catalogue.layout.num_words + _SCORING_WORDS)
-    return int(np.clip(MAX_PATIENCE * _FULL_PATIENCE_WORK // max(1, work), MIN_PATIENCE, MAX_PATIENCE))
+    return int(np.clip(MAX_PATIENCE * _FULL_PATIENCE_WORK // max(1, work), MIN_PATIENCE, longest))
 
 
 class Explorer:
