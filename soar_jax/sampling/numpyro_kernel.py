@@ -82,7 +82,7 @@ class SOARKernel(MCMCKernel):
         if self.ladder.ndim != 1 or self.ladder[-1] != 1.0:
             raise InputError(f"ladder must end at 1, got {self.ladder!r}.")
         self.context = Context(target.problem, target.numbered_pool)
-        kinship = find_kinship(target.pools, target.layout, target.problem.num_slots)
+        kinship = find_kinship(*target.merged, target.problem.num_slots)
         tools = [kernel.prepare(kinship, target.problem.num_slots, inclusion) for kernel, _ in plan]
         weights = [
             np.tile(kernel.weigh(target.problem, mine, inclusion), (len(self.ladder), 1))

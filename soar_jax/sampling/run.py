@@ -166,7 +166,7 @@ class Sampler:
         problem, hyper = target.problem, target.hyper
         self.context = Context(problem, target.numbered_pool)
         self.prior = make_prior_tables(self.context, hyper)
-        self.kinship = find_kinship(target.pools, target.layout, problem.num_slots)
+        self.kinship = find_kinship(*target.merged, problem.num_slots)
         self.kinds = np.asarray(problem.kind).astype(np.int64)
         self.ladder = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))

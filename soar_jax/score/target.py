@@ -10,6 +10,7 @@ import numpy as np
 
 from soar_jax._base import BoolArray, FloatArray, IntArray, slots_for
 from soar_jax.candidates.coverage import BitLayout
+from soar_jax.candidates.merge import merge_rows
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
@@ -48,11 +49,17 @@ class Target:
         return slots_for(max(len(pool) for pool in self.pools))
 
     @cached_property
+    def merged(self) -> tuple[tuple[Pool, Pool], BitLayout]:
+        """Pools and layout of the rows as the candidates see them; see `soar_jax.candidates.merge`."""
+        return merge_rows(self.pools, self.layout)
+
+    @cached_property
     def problem(self) -> Problem:
-        """The same as arrays on the device; made once."""
+        """The same as arrays on the device, rows merged; made once."""
         from soar_jax.score.problem import make_problem  # predicting needs no JAX
 
-        return make_problem(self.pools, self.layout, self.hyper, single=self.single)
+        pools, layout = self.merged
+        return make_problem(pools, layout, self.hyper, single=self.single)
 
     @cached_property
     def numbered_pool(self) -> NumberedPool:
