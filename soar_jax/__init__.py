@@ -16,6 +16,7 @@ _WHERE = {
     "BOAClassifier": "estimators.boa",
     "BetterPairWarning": "_base",
     "Certificate": "search.certificate",
+    "Committee": "posterior.committee",
     "Diagnosis": "posterior.diagnosis",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
@@ -45,6 +46,7 @@ __all__ = [
     "BOAClassifier",
     "BetterPairWarning",
     "Certificate",
+    "Committee",
     "Diagnosis",
     "ErrorRatio",
     "ExpectedRules",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from soar_jax.estimators.soar import SOARClassifier as SOARClassifier
     from soar_jax.posterior import metrics as metrics
     from soar_jax.posterior import plots as plots
+    from soar_jax.posterior.committee import Committee as Committee
     from soar_jax.posterior.diagnosis import Diagnosis as Diagnosis
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning as UntrustedPosteriorWarning
     from soar_jax.posterior.posterior import Posterior as Posterior

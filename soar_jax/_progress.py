@@ -16,12 +16,14 @@ class Progress:
     total: int
     score: float
     num_rules: tuple[int, int]
+    note: str = ""
 
 
 class Clock:
     """Says when to stop: at the end of the budget or after an interrupt."""
 
     def __init__(self, budget: float | None) -> None:
+        self._budget = budget
         self.deadline = None if budget is None else time.perf_counter() + budget
         self.stopped = False
 
@@ -30,6 +32,12 @@ class Clock:
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             self.stopped = True
         return self.stopped
+
+    def share_left(self) -> float:
+        """Share of the budget that is left; 1 where there is none."""
+        if self.deadline is None or not self._budget:
+            return 1.0
+        return max(0.0, (self.deadline - time.perf_counter()) / self._budget)
 
 
 class ProgressBar:
@@ -61,7 +69,9 @@ class ProgressBar:
             self._phase = report.phase
             unit = {"annealing": "step", "polishing": "try", "searching": "round"}.get(report.phase, "draw")
             self._bar = tqdm(total=report.total, desc=f"{report.phase:9s}", unit=unit, leave=True)
+        self._bar.total = report.total  # a run without a given length looks one judgement ahead
+        note = f", {report.note}" if report.note else ""
         self._bar.set_postfix_str(
-            f"score {report.score:.2f}, rules {report.num_rules[0]} + {report.num_rules[1]}", refresh=False
+            f"score {report.score:.2f}, rules {report.num_rules[0]} + {report.num_rules[1]}{note}", refresh=False
         )
         self._bar.update(report.done - self._bar.n)

@@ -11,7 +11,7 @@ from soar_jax._base import BoolArray, InputError, IntArray, WordArray
 
 STATES = ("positive", "negative", "active", "passive")
 """The four states in the order of every array in this package: C+, C-, active, passive."""
-ACTIVE, PASSIVE = 2, 3
+POSITIVE, NEGATIVE, ACTIVE, PASSIVE = range(4)
 SPEAKS_POSITIVE = np.array([True, False, True, False])
 """Which label a state's rate is about (eq. 3): positive in C+ and active, negative in C- and passive."""
 TAXONOMY = ("CTP", "CFP", "CTN", "CFN", "AAP", "AAN", "PAP", "PAN")

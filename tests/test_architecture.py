@@ -97,7 +97,8 @@ def test_rooms_export_nothing_by_themselves():
 
 
 PUBLIC = {
-    "BOAClassifier", "BetterPairWarning", "Certificate", "Diagnosis", "ErrorRatio", "ExpectedRules", "InputError",
+    "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Diagnosis", "ErrorRatio", "ExpectedRules",
+    "InputError",
     "Literal", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
     "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
     "UntrustedPosteriorWarning", "datasets", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",

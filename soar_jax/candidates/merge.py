@@ -68,7 +68,8 @@ def _signatures(bits: WordArray, place: IntArray) -> WordArray:
 
 def _hash(signatures: WordArray) -> WordArray:
     """64 bits of every signature."""
-    salt = np.random.Generator(np.random.Philox(0)).integers(1, 1 << 63, signatures.shape[1], dtype=np.uint64)
+    generator = np.random.Generator(np.random.Philox(0))
+    salt: WordArray = generator.integers(1, 1 << 63, (signatures.shape[1],), dtype=np.uint64)
     mixed = (signatures ^ salt) * (2 * salt + np.uint64(1))
     return np.bitwise_xor.reduce((mixed ^ (mixed >> np.uint64(29))) * (salt[::-1] | np.uint64(1)), axis=1)
 

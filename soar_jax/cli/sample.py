@@ -18,23 +18,33 @@ def add_parser(commands: Any) -> None:
     sample = commands.add_parser("sample", help="fit, then sample the posterior and judge the chains")
     add_training_options(sample)
     sample.add_argument("--out", metavar="FILE.json", help="write verdict and frequencies here")
+    sample.add_argument("--committee", metavar="FILE.json", help="write the averaged model here, for soar predict")
     sample.add_argument(
-        "--draws", type=int, default=settings.NUM_DRAWS, metavar="N", help="draws per chain (default: %(default)s)"
+        "--draws",
+        type=int,
+        metavar="N",
+        help="draws per chain (default: until they can be trusted)",
     )
-    sample.add_argument("--warmup", type=int, metavar="N", help="draws left out before (default: half as many)")
+    sample.add_argument(
+        "--warmup", type=int, metavar="N", help="draws left out before (default: half of --draws, else 200 or more)"
+    )
     sample.add_argument(
         "--chains", type=int, default=settings.NUM_CHAINS, metavar="N", help="independent chains (default: %(default)s)"
     )
     sample.add_argument(
         "--temperatures",
         type=int,
-        default=settings.NUM_TEMPERATURES,
         metavar="N",
-        help="length of the ladder (default: %(default)s)",
+        help="length of the ladder (default: by the pair's gain over no rules)",
     )
     sample.add_argument("--thin", type=int, default=1, metavar="N", help="rounds per draw (default: 1)")
     sample.add_argument("--power", type=float, default=1.0, help="raise the likelihood to this power (default: 1)")
-    sample.add_argument("--sampling-budget", type=float, metavar="SECONDS", help="keep the draws made by then")
+    sample.add_argument(
+        "--sampling-budget",
+        type=float,
+        metavar="SECONDS",
+        help=f"keep the draws made by then (default: {settings.TIME_BUDGET:.0f}, none with --draws)",
+    )
     sample.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a killed run goes on from them")
     sample.set_defaults(run=run)
 
@@ -43,8 +53,9 @@ def run(args: argparse.Namespace) -> int:
     """Fit, sample, judge and print."""
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
-    if args.out:
-        check_out(args.out)
+    for path in (args.out, args.committee):
+        if path:
+            check_out(path)
     X, y = training_table(args)
     model = make_model(args).fit(X, y)
     # the verdict is printed above every frequency, so that the warnings would only repeat it
@@ -76,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(summary, ensure_ascii=False, default=str, allow_nan=False)
     if args.out:
         write_text_atomically(args.out, text + "\n")
+    if args.committee:
+        post.committee().save(args.committee)
     if args.json:
         print(text)
         return 0
@@ -85,8 +98,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"rules for {label} by posterior inclusion probability:")
         for row in inclusion[inclusion["side"] == side].head(12).itertuples():
             error = "always" if row.status == "always" else f"± {row.monte_carlo_error:.3f}"
+            error += "" if row.settled else " ?"
             print(f"  {row.probability:.3f} {error:>8}  {row.rule}")
         print()
     if args.out:
         print(f"verdict and frequencies written to {args.out}")
+    if args.committee:
+        print(f"averaged model written to {args.committee}")
     return 0

@@ -322,15 +322,11 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted pair as JSON; nothing is left behind when writing fails.
 
-        Posterior draws are not in the file: a loaded model predicts with the fitted pair.
+        Posterior draws are not in the file; the averaged model is saved by ``posterior_.committee().save(path)``.
         """
         from soar_jax.estimators.model_file import save_model
 
         check_is_fitted(self, "classes_")
-        if self._averages():
-            warnings.warn(
-                "The file holds the fitted pair, not the draws that predict_proba now averages over.", stacklevel=2
-            )
         save_model(self, path)
 
     @classmethod

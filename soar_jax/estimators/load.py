@@ -8,8 +8,11 @@ from typing import Any
 from soar_jax.estimators.boa import BOAClassifier
 from soar_jax.estimators.model_file import load_model
 from soar_jax.estimators.soar import SOARClassifier
+from soar_jax.posterior.committee import Committee, is_committee
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a fitted estimator, whichever it is."""
+    """Read a fitted estimator, or a committee, whichever it is."""
+    if is_committee(path):
+        return Committee.load(path)
     return load_model(path, {kind.__name__: kind for kind in (SOARClassifier, BOAClassifier)})

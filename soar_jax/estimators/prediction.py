@@ -56,10 +56,7 @@ class PredictionMixin(SamplingMixin):
     def predict_table(self, X: Any) -> pd.DataFrame:
         """Label, probability of the positive class and state of each row, with one walk over the rules."""
         states = self._states(X)
-        if self._averages():
-            positive = self.posterior_.predict_proba(X)[:, self._positive_index]
-        else:
-            positive = self.state_probabilities()[states]
+        positive = self.state_probabilities()[states]
         labels = self.classes_[np.argmax(by_class(positive, self._positive_index), axis=1)]
         names = np.array(STATES, dtype=object)[states]
         return pd.DataFrame({"prediction": labels, "probability": positive, "state": names})
@@ -68,11 +65,9 @@ class PredictionMixin(SamplingMixin):
         """Class probabilities, columns in the order of ``classes_``.
 
         A row's probability is the posterior mean of the rate of its state: consensus positive,
-        consensus negative, active or passive. After `sample_posterior` it is averaged over the draws, if they
-        can be trusted.
+        consensus negative, active or passive. It is the fitted pair's, also after `sample_posterior`; the averaged
+        model is ``posterior_.committee()``.
         """
-        if self._averages():
-            return self.posterior_.predict_proba(X)
         return by_class(self.state_probabilities()[self._states(X)], self._positive_index)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What estimators do with the posterior: sample it, and average predictions over it."""
+"""What estimators do with the posterior: sample it, and take a better pair from it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from soar_jax._base import BetterPairWarning, InputError, check_seconds, check_whole
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
-from soar_jax.sampling.settings import NUM_CHAINS, NUM_DRAWS, NUM_TEMPERATURES
+from soar_jax.sampling.settings import NUM_CHAINS, TIME_BUDGET, ladder_length
 
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior
+    from soar_jax.sampling.draws import Draws
     from soar_jax.score.target import FittedPair
     from soar_jax.search.certificate import Certificate
 
@@ -31,17 +32,13 @@ class SamplingMixin:
     posterior_: Posterior
     certificate_: Certificate
 
-    def _averages(self) -> bool:
-        """Whether predictions are averaged over draws: only over draws that can be trusted."""
-        return hasattr(self, "posterior_") and self.posterior_.diagnose().is_trusted
-
     def sample_posterior(
         self,
-        num_draws: int = NUM_DRAWS,
+        num_draws: int | None = None,
         num_chains: int = NUM_CHAINS,
         *,
         num_warmup: int | None = None,
-        num_temperatures: int = NUM_TEMPERATURES,
+        num_temperatures: int | None = None,
         thin: int = 1,
         power: float = 1.0,
         random_state: Any = 0,
@@ -53,15 +50,17 @@ class SamplingMixin:
 
         Parameters
         ----------
-        num_draws : int
-            Draws per chain.
+        num_draws : int, optional
+            Draws per chain. When not given, the run goes on until ``diagnose()`` trusts it or ``time_budget`` is over.
         num_chains : int
             Independent chains, each a ladder of replicas; every second one starts from the fitted pair, the others
             from the prior.
         num_warmup : int, optional
-            Draws left out at the start, while ladder and proposals adapt; half of ``num_draws`` when not given.
-        num_temperatures : int
-            Length of the ladder from the prior to the posterior; 1 for no tempering.
+            Draws left out at the start, while ladder and proposals adapt. When not given: half of ``num_draws``, or 200
+            without that, and more where the chains go on to disagree.
+        num_temperatures : int, optional
+            Length of the ladder from the prior to the posterior; 1 for no tempering. Chosen by the fitted pair's gain
+            over no rules when not given.
         thin : int
             Rounds per draw: longer runs without more memory.
         power : float
@@ -72,7 +71,8 @@ class SamplingMixin:
         random_state : int, RandomState or None
             The same seed gives the same draws.
         time_budget : float, optional
-            Seconds; the draws so far are kept, as after an interrupt from the keyboard.
+            Seconds; the draws so far are kept, as after an interrupt from the keyboard. When not given: 120 for a run
+            without ``num_draws``, else no limit.
         progress : bool
             Show a progress bar.
         save_to : path, optional
@@ -83,13 +83,14 @@ class SamplingMixin:
         Returns
         -------
         Posterior
-            Also kept as ``posterior_``. If its ``diagnose()`` trusts it, ``predict_proba`` and ``predict`` average
-            over it from now on; if not, a warning says so and they stay with the fitted pair.
+            Also kept as ``posterior_``. The estimator goes on to predict with the fitted pair; ``posterior_`` has
+            averaged probabilities, and ``posterior_.committee()`` is the averaged model, which can be saved.
         """
         check_is_fitted(self, "classes_")
-        for name, value in (("num_draws", num_draws), ("num_chains", num_chains), ("thin", thin)):
-            check_whole(name, value, 1)
-        check_whole("num_temperatures", num_temperatures, 1)
+        given = {"num_draws": num_draws, "num_temperatures": num_temperatures, "num_chains": num_chains, "thin": thin}
+        for name, value in given.items():
+            if value is not None or name in {"num_chains", "thin"}:
+                check_whole(name, value, 1)
         if num_warmup is not None:
             check_whole("num_warmup", num_warmup, 0)
         if not (isinstance(power, Real) and 0 < power <= 1):
@@ -99,10 +100,10 @@ class SamplingMixin:
             raise InputError("A loaded model has no candidates to sample from; fit it again first.")
         posterior = sample(
             self.fitted_pair_,
-            num_draws=int(num_draws),
+            num_draws=None if num_draws is None else int(num_draws),
             num_chains=int(num_chains),
-            num_warmup=num_warmup if num_warmup is None else int(num_warmup),
-            num_temperatures=int(num_temperatures),
+            num_warmup=None if num_warmup is None else int(num_warmup),
+            num_temperatures=None if num_temperatures is None else int(num_temperatures),
             thin=int(thin),
             power=float(power),
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
@@ -113,7 +114,7 @@ class SamplingMixin:
         self.posterior_ = posterior
         if not posterior.diagnose().is_trusted:
             warnings.warn(
-                f"{posterior.diagnose()}\npredict_proba stays with the fitted pair.",
+                str(posterior.diagnose()),
                 UntrustedPosteriorWarning,
                 stacklevel=2,
             )
@@ -146,10 +147,10 @@ class SamplingMixin:
 def sample(
     fitted: FittedPair,
     *,
-    num_draws: int,
+    num_draws: int | None,
     num_chains: int,
     num_warmup: int | None,
-    num_temperatures: int,
+    num_temperatures: int | None,
     thin: int,
     power: float,
     seed: int,
@@ -160,7 +161,7 @@ def sample(
     """Sample the posterior around a fitted pair; see ``sample_posterior``."""
     from soar_jax._progress import ProgressBar
     from soar_jax.posterior.posterior import Posterior
-    from soar_jax.sampling.run import run
+    from soar_jax.sampling.run import Verdict, run
     from soar_jax.sampling.saved_run import SavedRun, fingerprint
 
     start = time.perf_counter()
@@ -169,12 +170,23 @@ def sample(
         raise InputError("There is no candidate rule to sample: lower min_support and fit again.")
     settings: dict[str, Any] = {
         "seed": seed,
-        "num_warmup": num_draws // 2 if num_warmup is None else num_warmup,
+        "num_warmup": num_warmup if num_warmup is not None or num_draws is None else num_draws // 2,
         "num_chains": num_chains,
-        "num_temperatures": num_temperatures,
+        "num_temperatures": ladder_length(fitted.gain) if num_temperatures is None else num_temperatures,
         "thin": thin,
         "power": power,
     }
+    if num_draws is None and time_budget is None:
+        time_budget = TIME_BUDGET
+
+    def posterior_of(draws: Draws) -> Posterior:
+        return Posterior(fitted, draws, seconds=time.perf_counter() - start, thin=thin, power=power)
+
+    def judge(draws: Draws) -> Verdict:
+        verdict = posterior_of(draws).diagnose()
+        left = start + time_budget - time.perf_counter() if time_budget is not None else None
+        return Verdict(verdict.is_trusted, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else ""))
+
     # the fitted pair is only where half of the chains start: a saved state no longer depends on it
     saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings))
     with ProgressBar() if progress else nullcontext() as bar:
@@ -185,6 +197,7 @@ def sample(
             time_budget=time_budget,
             progress=bar,
             saved=saved,
+            judge=judge,
             **settings,
         )
-    return Posterior(fitted, draws, seconds=time.perf_counter() - start, thin=thin, power=power)
+    return posterior_of(draws)

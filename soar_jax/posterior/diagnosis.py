@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from soar_jax.posterior.settled import MAX_ERROR
+
 MAX_R_HAT = 1.01
+NEAR_R_HAT = 1.05
 MIN_ESS = 400
-MAX_FAMILY_SPREAD = 0.1
+MIN_CHAINS = 4
+MIN_COLD_CHAINS = 16
 MIN_ROUND_TRIPS = 3
 MANY_CANDIDATES = 200
 MANY_ROWS = 10_000
@@ -33,6 +37,12 @@ class Diagnosis:
         Rank-normalised split R-hat, bulk and tail effective sample sizes of each functional.
     family_spread : float
         Largest difference between chains in the inclusion of a family of rules.
+    inclusion_error : float
+        Largest standard error of the inclusion of any rule or family.
+    no_rules : float
+        Share of the draws without any rule.
+    log_odds : float
+        Log posterior odds of any rules over none, by the evidence; NaN where that is not known.
     round_trips : list of int
         Replicas that came back from the prior, by chain; empty without tempering.
     problems : list of str
@@ -44,6 +54,9 @@ class Diagnosis:
     is_trusted: bool
     table: pd.DataFrame
     family_spread: float
+    inclusion_error: float
+    no_rules: float
+    log_odds: float
     round_trips: list[int]
     problems: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -51,17 +64,45 @@ class Diagnosis:
     def __str__(self) -> str:
         """Say the verdict."""
         if self.is_trusted:
-            varies = self.table.dropna()
-            if varies.empty:
-                return "Every chain gives one and the same pair: these frequencies can be used."
-            least = varies[["ess_bulk", "ess_tail"]].min(axis=None)
+            r_hat, least = self._worst
+            if np.isnan(r_hat):
+                return f"Every chain gives one and the same pair: these frequencies can be used. {self.in_favour}"
             return (
-                f"The chains agree (worst R-hat {varies['r_hat'].max():.3f}, at least {least:.0f} effective draws): "
-                "these frequencies can be used."
+                f"The chains agree (worst R-hat {r_hat:.3f}, at least {least:.0f} effective draws, inclusion to within "
+                f"{2 * self.inclusion_error:.2f}): these frequencies can be used. {self.in_favour}"
             )
         return "Do NOT use these frequencies:\n" + "\n".join(
             [*(f"  - {problem}" for problem in self.problems), *(f"  > {advice}" for advice in self.advice)]
         )
+
+    @property
+    def _worst(self) -> tuple[float, float]:
+        """Largest R-hat and least effective sample size of all functionals that vary."""
+        varies = self.table.dropna(subset=["r_hat"])
+        least = varies[["ess_bulk", "ess_tail"]].min(axis=None)
+        return float(varies["r_hat"].max()), float(least)
+
+    @property
+    def in_favour(self) -> str:
+        """What the rows say for rules over no rules, in words; convergence is not truth."""
+        share = f"P(no rules) {self.no_rules:.2f}" if self.no_rules >= 0.005 else "P(no rules) below 0.01"  # noqa: PLR2004
+        if self.no_rules > 0.5:  # noqa: PLR2004
+            return f"The rows do not speak for any rule ({share})."
+        if np.isnan(self.log_odds):
+            return f"{share}."
+        return f"The rows favour rules over none by {self.log_odds:.1f} nats ({share})."
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the chains nearly agree, so that more draws of the same kind will do."""
+        r_hat, _ = self._worst
+        return not r_hat > NEAR_R_HAT
+
+    @property
+    def brief(self) -> str:
+        """The verdict's figures in a few words."""
+        r_hat, least = self._worst
+        return f"R-hat {r_hat:.3f}, {least:.0f} effective draws"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""
@@ -71,6 +112,9 @@ class Diagnosis:
             "problems": self.problems,
             "advice": self.advice,
             "family_spread": self.family_spread,
+            "inclusion_error": self.inclusion_error,
+            "no_rules": self.no_rules,
+            "log_odds_of_rules": self.log_odds if np.isfinite(self.log_odds) else None,
             "round_trips": self.round_trips,
             "functionals": table.to_dict(orient="index"),
         }
@@ -115,7 +159,10 @@ class Figures:
     ----------
     table : DataFrame
         From `figures_of` the functionals.
-    family_spread : float
+    family_spread, inclusion_error, no_rules, log_odds : float
+        See `Diagnosis`.
+    num_unsettled : int
+        Rules and families whose inclusion has a larger standard error than `MAX_ERROR`.
     round_trips : list of int
         By chain; empty without tempering.
     least_swap_probability : float
@@ -129,6 +176,10 @@ class Figures:
 
     table: pd.DataFrame
     family_spread: float
+    inclusion_error: float
+    num_unsettled: int
+    no_rules: float
+    log_odds: float
     round_trips: list[int]
     least_swap_probability: float
     num_temperatures: int
@@ -161,12 +212,19 @@ def _check_mixing(figures: Figures) -> list[str]:
 
 
 def _check_agreement(figures: Figures) -> list[str]:
-    """Whether there is more than one chain, and whether they agree on families of rules."""
+    """Whether there are enough chains to tell, and whether they agree on every rule and family that is shown."""
     problems = []
-    if figures.family_spread > MAX_FAMILY_SPREAD:
-        problems.append(f"inclusion of a rule family differs by {figures.family_spread:.2f} between chains")
+    if figures.num_unsettled:
+        problems.append(
+            f"inclusion of {figures.num_unsettled} rules or families is not settled (standard error up to "
+            f"{figures.inclusion_error:.2f}, at most {MAX_ERROR} wanted)"
+        )
     if figures.num_chains < 2:  # noqa: PLR2004
         problems.append("a single chain cannot show that it has converged")
+    elif figures.num_temperatures < 2 and figures.num_chains < MIN_COLD_CHAINS:  # noqa: PLR2004
+        problems.append(f"without tempering {figures.num_chains} chains may all have missed the same pairs")
+    elif figures.num_chains < MIN_CHAINS:
+        problems.append(f"{figures.num_chains} chains may agree by chance (at least {MIN_CHAINS} wanted)")
     return problems
 
 
@@ -185,8 +243,10 @@ def _check_ladder(figures: Figures) -> list[str]:
 def _advise(figures: Figures) -> list[str]:
     """Say what to change in a run that has problems."""
     advice = []
-    if figures.num_chains < 2:  # noqa: PLR2004
-        advice.append("use num_chains=4")
+    if figures.num_temperatures < 2:  # noqa: PLR2004
+        advice.append(f"leave num_temperatures out, or use num_chains={MIN_COLD_CHAINS}")
+    elif figures.num_chains < MIN_CHAINS:
+        advice.append(f"use num_chains={MIN_CHAINS}")
     if _has_few_trips(figures) and figures.least_swap_probability < 0.2:  # noqa: PLR2004
         advice.append(f"use a longer ladder (num_temperatures={2 * figures.num_temperatures})")
     if figures.was_stopped:
@@ -207,4 +267,14 @@ def judge(figures: Figures) -> Diagnosis:
     if problems and figures.was_stopped:
         problems.append(f"the run was stopped early, after {figures.num_draws} draws per chain")
     advice = _advise(figures) if problems else []
-    return Diagnosis(not problems, figures.table, figures.family_spread, figures.round_trips, problems, advice)
+    return Diagnosis(
+        not problems,
+        figures.table,
+        figures.family_spread,
+        figures.inclusion_error,
+        figures.no_rules,
+        figures.log_odds,
+        figures.round_trips,
+        problems,
+        advice,
+    )

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import FloatArray
+from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.relatives import Kinship
 from soar_jax.score.flips import NumberedPool, PairState, select, tempered
 from soar_jax.score.problem import Problem
@@ -58,8 +59,8 @@ Propose = Callable[[jax.Array, jax.Array, PairState, Context, Any, jax.Array], P
 """``(choice, uniforms, state, context, tools, inverse_temperature)``, with ``num_uniforms`` uniforms."""
 Step = Callable[[jax.Array, jax.Array, PairState, Context, Any, jax.Array], tuple[PairState, jax.Array]]
 """The same with one more uniform in front, for the acceptance; gives the next state and whether it is new."""
-Prepare = Callable[[Kinship, int, FloatArray | None], Any]
-"""``(kinship, num_slots, inclusion)`` -> arrays of the kernel's own."""
+Prepare = Callable[[Kinship, int, Experience | None], Any]
+"""``(kinship, num_slots, seen)`` -> arrays of the kernel's own; nothing is seen before warm-up."""
 Weigh = Callable[[Problem, Any, FloatArray | None], FloatArray]
 """``(problem, tools, inclusion)`` -> cumulative weights of the choices."""
 
@@ -83,7 +84,7 @@ def metropolis(propose: Propose) -> Step:
     return step
 
 
-def no_tools(kinship: Kinship, num_slots: int, inclusion: FloatArray | None) -> tuple[()]:
+def no_tools(kinship: Kinship, num_slots: int, seen: Experience | None) -> tuple[()]:
     """Prepare nothing."""
     return ()
 
@@ -106,7 +107,7 @@ class Kernel:
     prepare : callable
         See `Prepare`.
     is_prepared_anew : bool
-        Whether what ``prepare`` gives depends on ``inclusion``.
+        Whether what ``prepare`` gives depends on what was seen.
     """
 
     name: str

@@ -10,7 +10,8 @@ import numpy as np
 from numpyro.infer.mcmc import MCMCKernel
 from numpyro.util import is_prng_key
 
-from soar_jax._base import FloatArray, InputError
+from soar_jax._base import InputError
+from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.kernel import Context
 from soar_jax.sampling.plan import DEFAULT_PLAN, Plan
 from soar_jax.sampling.prior_draw import make_prior_tables
@@ -57,8 +58,8 @@ class SOARKernel(MCMCKernel):
         Inverse temperatures from 0 to 1; ``[1.0]`` for no tempering.
     plan : Plan, optional
         Steps of each kernel in a round; see `soar_jax.sampling.plan`.
-    inclusion : (2 * num_slots,) array, optional
-        How often each pattern is expected to be in: where proposals go. Everywhere alike when not given.
+    seen : Experience, optional
+        How often each pattern is expected to be in, and good pairs: where proposals go; everywhere if not given.
 
     Notes
     -----
@@ -75,7 +76,7 @@ class SOARKernel(MCMCKernel):
         *,
         ladder: Any = None,
         plan: Plan = DEFAULT_PLAN,
-        inclusion: FloatArray | None = None,
+        seen: Experience | None = None,
     ) -> None:
         self.plan = plan
         self.ladder = np.asarray(initial_ladder(NUM_TEMPERATURES) if ladder is None else ladder, dtype=np.float64)
@@ -83,14 +84,17 @@ class SOARKernel(MCMCKernel):
             raise InputError(f"ladder must end at 1, got {self.ladder!r}.")
         self.context = Context(target.problem, target.numbered_pool)
         kinship = find_kinship(*target.merged, target.problem.num_slots)
-        tools = [kernel.prepare(kinship, target.problem.num_slots, inclusion) for kernel, _ in plan]
+        tools = [kernel.prepare(kinship, target.problem.num_slots, seen) for kernel, _ in plan]
+        inclusion = None if seen is None else seen.inclusion
         weights = [
             np.tile(kernel.weigh(target.problem, mine, inclusion), (len(self.ladder), 1))
             for (kernel, _), mine in zip(plan, tools, strict=True)
         ]
         prior = make_prior_tables(self.context, target.hyper)
         # arrays of the host: they become constants of whatever program uses the kernel
-        self.setup = Setup(self.context, prior, tuple(tools), tuple(weights), self.ladder)
+        self.setup = Setup(
+            self.context, prior, tuple(tools), tuple(weights), self.ladder, np.zeros(len(self.ladder) - 1)
+        )
 
     @classmethod
     def from_estimator(cls, model: Any, **settings: Any) -> SOARKernel:

@@ -20,10 +20,12 @@ import numpy as np
 from soar_jax import __version__
 from soar_jax._base import InputError
 from soar_jax._files import write_bytes_atomically, write_text_atomically
-from soar_jax.sampling.run import Block, Sampler
+from soar_jax.sampling.draws import Block
+from soar_jax.sampling.sampler import Sampler
 from soar_jax.sampling.temper import Draw, RoundSums
 from soar_jax.score.problem import Problem
 
+_FORMAT = 2
 _RUN = "run.json"
 _STATE = "state.npz"
 
@@ -36,7 +38,13 @@ def fingerprint(problem: Problem, settings: Mapping[str, Any]) -> dict[str, Any]
         digest.update(f"{name}{array.dtype}{array.shape}".encode())
         digest.update(array.tobytes())
     plain = json.loads(json.dumps(dict(settings)))
-    return {"soar_jax": __version__, "jax": jax.__version__, "problem": digest.hexdigest(), "settings": plain}
+    return {
+        "format": _FORMAT,
+        "soar_jax": __version__,
+        "jax": jax.__version__,
+        "problem": digest.hexdigest(),
+        "settings": plain,
+    }
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -97,18 +105,20 @@ class SavedRun:
         with np.load(self.folder / _STATE) as state:
             leaves, shape = jax.tree.flatten(sampler.replicas)
             sampler.replicas = jax.tree.unflatten(shape, [state[f"replicas{i}"] for i in range(len(leaves))])
-            sampler.ladder = state["ladder"]
+            sampler.ladder, sampler.centre = state["ladder"], state["centre"]
+            for included, log_joint in zip(state["readings"], state["reading_log_joints"], strict=True):
+                sampler.memory.put(included, float(log_joint))
             sampler.focus_on(state["inclusion"] if "inclusion" in state else None)
             if "learnt0" in state:
                 sampler.learnt = RoundSums(*(state[f"learnt{i}"] for i in range(len(RoundSums._fields))))
             sampler.rounds_learnt = int(state["rounds_learnt"])
             sampler.is_warmup_cut = bool(state["warmup_cut"]) and int(state["num_blocks"]) > 0
             done, num_blocks = int(state["done"]), int(state["num_blocks"])
-        for index in range(num_blocks):
+        for index in range(done - num_blocks, done):
             with np.load(self._block(index)) as saved:
                 sums = RoundSums(*(saved[f"sums{i}"] for i in range(len(RoundSums._fields))))
                 blocks.append(Block(sums, Draw(*(saved[f"draws{i}"] for i in range(len(Draw._fields))))))
-        self._num_saved = num_blocks
+        self._num_saved = done
         return done
 
     def keep(self, sampler: Sampler, blocks: list[Block], done: int) -> None:
@@ -118,18 +128,25 @@ class SavedRun:
 
     def finish(self, sampler: Sampler, blocks: list[Block], done: int) -> None:
         """Save now: new blocks first, then the state that vouches for them."""
-        for index in range(self._num_saved, len(blocks)):
-            sums, draws = blocks[index]
+        first = done - len(blocks)
+        for index in range(max(first, self._num_saved), done):
+            sums, draws = blocks[index - first]
             arrays = {f"sums{i}": leaf for i, leaf in enumerate(sums)}
             _write_arrays(self._block(index), arrays | {f"draws{i}": leaf for i, leaf in enumerate(draws)})
         state = {f"replicas{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(sampler.replicas))}
-        state |= {"ladder": sampler.ladder, "done": np.array(done), "num_blocks": np.array(len(blocks))}
+        state |= {
+            "ladder": sampler.ladder,
+            "centre": sampler.centre,
+            "done": np.array(done),
+            "num_blocks": np.array(len(blocks)),
+        }
         state["rounds_learnt"] = np.array(sampler.rounds_learnt)
         state["warmup_cut"] = np.array(sampler.is_warmup_cut)
+        state |= {"readings": sampler.memory.pairs, "reading_log_joints": sampler.memory.log_joints}
         if sampler.inclusion is not None:
             state["inclusion"] = sampler.inclusion
         if sampler.learnt is not None:
             state |= {f"learnt{i}": leaf for i, leaf in enumerate(sampler.learnt)}
         _write_arrays(self.folder / _STATE, state)
-        self._num_saved = len(blocks)
+        self._num_saved = done
         self._last_save = time.perf_counter()

@@ -9,7 +9,7 @@ the posterior from mode to mode.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +24,7 @@ from soar_jax.score.flips import PairState, state_of
 
 BLOCK = 25
 """Draws in one compiled call."""
+_MAX_EXPONENT = 600.0
 
 
 class Setup(NamedTuple):
@@ -39,6 +40,8 @@ class Setup(NamedTuple):
         By kernel of the plan: cumulative weights of its choices at each temperature.
     ladder : (num_temperatures,) float64
         Inverse temperatures, ascending.
+    centre : (num_temperatures - 1,) float64
+        A usual log likelihood between each two neighbours, so that the sums of bridges do not overflow.
     """
 
     context: Context
@@ -46,6 +49,7 @@ class Setup(NamedTuple):
     tools: tuple[Any, ...]
     weights: tuple[Leaf, ...]
     ladder: Leaf
+    centre: Leaf
 
 
 class Replicas(NamedTuple):
@@ -76,6 +80,8 @@ class RoundSums(NamedTuple):
     visits : (num_chains, 2, num_slots) int64
         Rounds in which the pair at the cold end had each rule.
     log_likelihood : (num_chains, num_temperatures) float64
+    bridge_up, bridge_down : (num_chains, num_temperatures - 1) float64
+        Weights of the geometric bridge between neighbours, at the hotter and at the colder one; see `bridge_weights`.
     acceptance : (num_chains, num_kernels, num_temperatures) float64
     swap_probability : (num_chains, num_temperatures - 1) float64
     round_trips : (num_chains,) int32
@@ -85,6 +91,8 @@ class RoundSums(NamedTuple):
     inclusion: Leaf
     visits: Leaf
     log_likelihood: Leaf
+    bridge_up: Leaf
+    bridge_down: Leaf
     acceptance: Leaf
     swap_probability: Leaf
     round_trips: Leaf
@@ -108,13 +116,15 @@ class Draw(NamedTuple):
 def _local_steps(rng_keys: jax.Array, states: PairState, setup: Setup, plan: Plan) -> tuple[PairState, jax.Array]:
     """Move every replica by the plan's steps; states lead with (num_chains, num_temperatures)."""
     num_chains, num_temperatures = states.log_prior.shape
+    widths = [2 + kernel.num_uniforms for kernel, _ in plan]
+    ends = np.cumsum([count * width for (_, count), width in zip(plan, widths, strict=True)])
+    # all random numbers of the round in one call: every further one costs a second of compilation
+    drawn = jax.vmap(partial(jax.random.uniform, shape=(num_temperatures, int(ends[-1])), dtype=jnp.float64))(rng_keys)
     shares = []
     for place, (kernel, count) in enumerate(plan):
-        tools, weights = setup.tools[place], setup.weights[place]
-        shape = (count, num_temperatures, 2 + kernel.num_uniforms)
-        keys = jax.vmap(jax.random.fold_in, (0, None))(rng_keys, place)
-        # all random numbers of the round in one call: (count, num_chains, num_temperatures, num_uniforms)
-        uniforms = jax.vmap(partial(jax.random.uniform, shape=shape, dtype=jnp.float64), out_axes=1)(keys)
+        tools, weights, width = setup.tools[place], setup.weights[place], widths[place]
+        mine = drawn[..., ends[place] - count * width : ends[place]]
+        uniforms = jnp.moveaxis(mine.reshape(num_chains, num_temperatures, count, width), 2, 0)
         # and all choices: a binary search is dear inside a loop of steps
         choices = jax.vmap(draw_index, in_axes=(0, 2), out_axes=2)(weights, uniforms[..., 0])
         by_temperature = jax.vmap(kernel.step, in_axes=(0, 0, 0, None, None, 0))
@@ -140,6 +150,18 @@ def swap_probabilities(log_likelihood: jax.Array, ladder: jax.Array) -> jax.Arra
     """Chance of exchanging each two neighbours of the ladder: (..., num_temperatures - 1)."""
     gap = jnp.broadcast_to(jnp.diff(ladder), log_likelihood[..., 1:].shape)
     return jnp.exp(jnp.minimum(0.0, -gap * jnp.diff(log_likelihood, axis=-1)))
+
+
+def bridge_weights(log_likelihood: jax.Array, ladder: jax.Array, centre: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Weights whose means give the ratio of two neighbours' normalising constants: (..., num_temperatures - 1) each.
+
+    With d the step of the inverse temperature and c the centre, the ratio is
+    exp(d c) E_hot[exp(d / 2 (l - c))] / E_cold[exp(-d / 2 (l - c))] (Bennett 1976, the geometric bridge).
+    """
+    half = jnp.diff(ladder) / 2
+    up = jnp.exp(jnp.minimum(half * (log_likelihood[..., :-1] - centre), _MAX_EXPONENT))
+    down = jnp.exp(jnp.minimum(-half * (log_likelihood[..., 1:] - centre), _MAX_EXPONENT))
+    return up, down
 
 
 def _swap(rng_keys: jax.Array, replicas: Replicas, ladder: jax.Array) -> tuple[Replicas, jax.Array]:
@@ -193,6 +215,7 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
         included.sum(axis=0, dtype=jnp.int64),
         included[:, -1].astype(jnp.int64),
         states.log_likelihood,
+        *bridge_weights(states.log_likelihood, ladder, setup.centre),
         acceptance,
         probability,
         trips,
@@ -200,17 +223,32 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
     return Replicas(states, journey, replicas.round + 1), sums
 
 
-@partial(jax.jit, static_argnames=("plan",), donate_argnums=(1,))
 def run_block(
     setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: jax.Array, *, plan: Plan
 ) -> tuple[Replicas, RoundSums, Draw]:
     """Advance all replicas by `BLOCK` draws of ``thin`` rounds each."""
+    return _program(jax.default_backend())(setup, replicas, rng_keys, thin, plan=plan)
+
+
+@cache
+def _program(platform: str) -> Callable[..., tuple[Replicas, RoundSums, Draw]]:
+    # LLVM's later passes take 40 % of the compilation and make this program no faster
+    options: Any = {"xla_backend_optimization_level": 1} if platform == "cpu" else None
+    return jax.jit(block, static_argnames=("plan",), donate_argnums=(1,), compiler_options=options)
+
+
+def block(
+    setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: jax.Array, *, plan: Plan
+) -> tuple[Replicas, RoundSums, Draw]:
+    """`run_block`, not compiled."""
     num_chains, num_temperatures = replicas.journey.shape
     members = replicas.states.pair.included.shape[2:]
     zero = RoundSums(
         jnp.zeros((num_temperatures, *members), jnp.int64),
         jnp.zeros((num_chains, *members), jnp.int64),
         jnp.zeros((num_chains, num_temperatures)),
+        jnp.zeros((num_chains, num_temperatures - 1)),
+        jnp.zeros((num_chains, num_temperatures - 1)),
         jnp.zeros((num_chains, len(plan), num_temperatures)),
         jnp.zeros((num_chains, num_temperatures - 1)),
         jnp.zeros((num_chains,), jnp.int32),

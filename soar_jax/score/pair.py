@@ -179,6 +179,17 @@ def flip_log_joints(
     return jnp.where(found.eligible, likelihood + found.log_prior, -jnp.inf)
 
 
+def flip_log_bounds(
+    problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array, power: jax.Array
+) -> jax.Array:
+    """Like `flip_log_joints`, but upper bounds where integrals between bounds would have to be computed."""
+    if not problem.rule.size:
+        return flip_log_joints(problem, pair, side, is_removal, power)
+    found = _neighbours(problem, pair, side, is_removal)
+    at_most = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
+    return jnp.where(found.eligible, power * at_most + found.log_prior, -jnp.inf)
+
+
 def best_flip(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Find the best neighbour by one kind of move: its pattern and its log joint, -inf where there is none.
 

@@ -157,7 +157,7 @@ class Explorer:
 
     def keep(self, found: Best) -> bool:
         """Take a pair in; say whether it is the new leader."""
-        self.niches.add(found, self.working.cover(found.included))
+        self.niches.keep(found, self.working.cover(found.included))
         before, self.best = self.best, better(self.best, found)
         return self.best.log_joint > before.log_joint + _TOLERANCE * (1 + abs(before.log_joint))
 

@@ -15,10 +15,14 @@ def figures(**changes):
     good = dict(
         table=table,
         family_spread=0.02,
+        inclusion_error=0.02,
+        num_unsettled=0,
+        no_rules=0.0,
+        log_odds=12.3,
         round_trips=[9, 12],
         least_swap_probability=0.5,
         num_temperatures=10,
-        num_chains=2,
+        num_chains=4,
         num_draws=1000,
         thin=1,
         power=1.0,
@@ -36,6 +40,8 @@ def test_a_good_run_is_trusted_without_advice():
     verdict = judge(figures())
     assert verdict.is_trusted and not verdict.problems and not verdict.advice
     assert "worst R-hat 1.002, at least 800 effective draws" in str(verdict)
+    assert "favour rules over none by 12.3 nats" in str(verdict)
+    assert "do not speak for any rule (P(no rules) 0.80)" in str(judge(figures(no_rules=0.8)))
 
 
 @pytest.mark.parametrize(
@@ -43,8 +49,10 @@ def test_a_good_run_is_trusted_without_advice():
     [
         (dict(cells={("literals", "r_hat"): 1.02}), "R-hat above 1.01 for literals", "num_draws=4000"),
         (dict(cells={("literals", "ess_tail"): 399.0}), "fewer than 400 effective draws of literals", "thin=4"),
-        (dict(family_spread=0.11), "family differs by 0.11", "num_draws=4000"),
+        (dict(num_unsettled=2, inclusion_error=0.11), "2 rules or families is not settled", "num_draws=4000"),
         (dict(num_chains=1), "single chain", "num_chains=4"),
+        (dict(num_chains=2), "2 chains may agree by chance", "num_chains=4"),
+        (dict(num_temperatures=1, round_trips=[]), "without tempering 4 chains", "leave num_temperatures out"),
         (dict(num_draws=3), "3 draws per chain cannot be judged", "num_draws=12"),
         (dict(round_trips=[2, 9], least_swap_probability=0.1), "only 2 replicas", "num_temperatures=20"),
     ],

@@ -4,7 +4,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soar_jax import BetterPairWarning, BOAClassifier, InputError, Rule, SOARClassifier, UntrustedPosteriorWarning
+from soar_jax import (
+    BetterPairWarning,
+    BOAClassifier,
+    Committee,
+    InputError,
+    Rule,
+    SOARClassifier,
+    UntrustedPosteriorWarning,
+)
+from soar_jax.estimators.load import load
+from soar_jax.posterior.settled import MAX_ERROR, standard_errors
 from soar_jax.score.rates import rate_posterior
 from tests.conftest import coverage, random_table
 from tests.oracles import log_beta_integral
@@ -92,7 +102,7 @@ def test_too_short_a_run_is_not_trusted_and_says_what_to_do():
     X, y = random_table(0, num_rows=200)
     model = SOARClassifier(**QUICK).fit(X, y)
     before = model.predict_proba(X)
-    with pytest.warns(UntrustedPosteriorWarning, match="stays with the fitted pair"):
+    with pytest.warns(UntrustedPosteriorWarning, match="Do NOT use"):
         post = model.sample_posterior(**{**SHORT, "num_draws": 20})
     assert np.array_equal(before, model.predict_proba(X))
     for name in ("inclusion", "families", "rates", "sizes"):
@@ -169,14 +179,23 @@ def test_predictive_check_finds_labels_the_model_misses(sampled):
     assert swapped["p_value"].min() < 0.01
 
 
-def test_trusted_draws_are_averaged_by_the_estimator():
+def test_the_estimator_predicts_with_the_pair_and_the_committee_with_the_average(tmp_path):
     """A pool of a few candidates mixes at once."""
     X, y = random_table(0, num_rows=200)
     model = SOARClassifier(**{**QUICK, "max_patterns": 6, "max_length": 1}).fit(X, y)
+    before = model.predict_proba(X)
     post = model.sample_posterior(num_draws=1000, num_warmup=100, num_temperatures=6)
     assert post.diagnose().is_trusted and "can be used" in repr(post)
-    assert np.array_equal(model.predict_proba(X), post.predict_proba(X))
-    assert np.array_equal(model.predict(X), (post.predict_proba(X)[:, 1] > 0.5).astype(int))
+    assert np.array_equal(model.predict_proba(X), before)
+    committee = post.committee(max_pairs=10_000)
+    np.testing.assert_allclose(committee.predict_proba(X), post.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(committee.predict_state_proba(X), post.predict_state_proba(X), atol=1e-12)
+    committee.save(tmp_path / "committee.json")
+    for loaded in (Committee.load(tmp_path / "committee.json"), load(tmp_path / "committee.json")):
+        assert loaded.predict_table(X).equals(committee.predict_table(X)) and repr(loaded) == repr(committee)
+    (tmp_path / "committee.json").write_text('{"format": "soar-jax committee", "format_version": 1, "rules": 3}')
+    with pytest.raises(InputError, match="damaged"):
+        Committee.load(tmp_path / "committee.json")
     model.fit(X, y)
     assert not hasattr(model, "posterior_")
 
@@ -245,3 +264,29 @@ def test_a_better_pair_among_the_draws_is_announced_and_can_be_taken(make_table)
     model.take_better_pair()
     assert model.score_ == pytest.approx(best, abs=1e-9) and model.describe() == rules
     assert not model.certificate_ and model.posterior_.better_pair is None
+
+
+@pytest.mark.parametrize("max_pairs", [1, 7, 400])
+def test_label_state_and_probability_of_a_row_never_contradict(sampled, max_pairs):
+    X, y, model, post = sampled
+    committee = post.committee(max_pairs)
+    assert len(committee.weights) <= max_pairs and committee.weights.sum() == pytest.approx(1)
+    for predictor in (model, committee):
+        table = predictor.predict_table(X)
+        assert np.array_equal(table["prediction"], predictor.predict(X))
+        assert np.array_equal(table["state"], predictor.predict_state(X))
+        np.testing.assert_allclose(table["probability"], predictor.predict_proba(X)[:, 1], atol=1e-12)
+        assert ((table["probability"] > 0.5) == (table["prediction"] == 1)).all()
+        assert (table.loc[table["state"] == "positive", "prediction"] == 1).all()
+        assert (table.loc[table["state"] == "negative", "prediction"] == 0).all()
+        assert predictor.taxonomy(X, y).sum() == len(X)
+    assert committee.rules_["share"].between(0, 1).all()
+
+
+def test_chains_that_each_stay_with_one_of_two_readings_are_refused():
+    """Sizes, states and families may agree though the rules do not: {1, 2} and {3, 4} against {1, 3} and {2, 4}."""
+    alone = np.zeros((4, 100, 4), dtype=bool)
+    alone[:2, :, [0, 1]] = alone[2:, :, [2, 3]] = True
+    assert (standard_errors(alone) > MAX_ERROR).all()
+    mixed = np.random.default_rng(0).random((4, 400, 4)) < 0.5
+    assert (standard_errors(mixed) < MAX_ERROR).all() and not standard_errors(np.ones((4, 100, 2), bool)).any()

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 from soar_jax._base import in_float64
+from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.kernel import Context, metropolis, run_step
 from soar_jax.sampling.plan import KERNELS
 from soar_jax.sampling.prior_draw import draw_from_prior, make_prior_tables
@@ -41,7 +42,10 @@ class Tiny:
         kinship = find_kinship(target.pools, target.layout, problem.num_slots)
         inclusion = np.zeros(2 * problem.num_slots)
         inclusion[self.numbers] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-        self.tools = {k.name: jax.device_put(k.prepare(kinship, problem.num_slots, inclusion)) for k in KERNELS}
+        readings = np.zeros((3, 2 * problem.num_slots), dtype=bool)
+        readings[0, self.numbers[1]] = readings[1, self.numbers[0]] = readings[1, self.numbers[3]] = True
+        seen = Experience(inclusion, readings)
+        self.tools = {k.name: jax.device_put(k.prepare(kinship, problem.num_slots, seen)) for k in KERNELS}
         self.weights = {k.name: k.weigh(problem, self.tools[k.name], inclusion) for k in KERNELS}
         states, memberships = [], []
         for bits in itertools.product((False, True), repeat=6):

@@ -10,7 +10,10 @@ from scipy.special import logsumexp
 
 from soar_jax import InputError
 from soar_jax.sampling import run as mcmc
+from soar_jax.sampling import sampler as samplers
+from soar_jax.sampling.draws import Draws
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
+from soar_jax.sampling.sampler import prior_pair
 from soar_jax.sampling.saved_run import SavedRun, fingerprint
 from soar_jax.sampling.temper import adapt_ladder, initial_ladder
 from tests.problems import enumerate_log_joints, random_problem, tiny_target
@@ -30,7 +33,7 @@ def tiny():
 
 
 def same(one, other):
-    for field in fields(mcmc.Draws):
+    for field in fields(Draws):
         np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
 
 
@@ -120,7 +123,7 @@ def test_a_warm_up_cut_by_the_budget_is_remembered_when_resumed(tiny, tmp_path):
 def test_a_prior_of_too_many_rules_still_gives_a_start():
     hyper = random_problem(0)[4]
     broad = hyper._replace(rule_alpha=np.full_like(hyper.rule_alpha, 1e6), rule_beta=np.ones_like(hyper.rule_beta))
-    assert not mcmc.prior_pair(np.random.default_rng(0), broad, np.full((2, 500), 1)).any()
+    assert not prior_pair(np.random.default_rng(0), broad, np.full((2, 500), 1)).any()
 
 
 def test_online_counts_include_the_rounds_thinned_away(tiny):
@@ -149,7 +152,7 @@ def test_power_flattens_towards_the_prior(tiny):
 def test_how_chains_are_spread_over_threads_changes_nothing(tiny, monkeypatch):
     _, run = tiny
     draws = run()
-    monkeypatch.setattr(mcmc, "_num_threads", lambda num_chains: 1)
+    monkeypatch.setattr(samplers, "_num_threads", lambda num_chains: 1)
     same(draws, run())
 
 

@@ -180,14 +180,14 @@ def test_two_readings_are_kept_and_near_copies_merge():
     niches = Niches(num_bits=640)
     words = rng.integers(0, 1 << 63, (2, 10), dtype=np.uint64)
     included = np.zeros((2, 8), bool)
-    niches.add(Best(1.0, included, True), words)
+    niches.keep(Best(1.0, included, True), words)
     near = words.copy()
     near[0, 0] ^= np.uint64(7)
-    niches.add(Best(3.0, included, True), near)
-    niches.add(Best(2.0, included, True), words)
+    niches.keep(Best(3.0, included, True), near)
+    niches.keep(Best(2.0, included, True), words)
     assert [pair.log_joint for pair in niches.pairs] == [3.0]
     for i in range(20):
-        niches.add(Best(-float(i), included, True), rng.integers(0, 1 << 63, (2, 10), dtype=np.uint64))
+        niches.keep(Best(-float(i), included, True), rng.integers(0, 1 << 63, (2, 10), dtype=np.uint64))
     assert [pair.log_joint for pair in niches.pairs] == [3.0, 0.0, *(-float(i) for i in range(1, NUM_NICHES - 1))]
 
 

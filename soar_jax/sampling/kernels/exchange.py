@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import FloatArray
+from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.kernel import Context, Kernel, Proposal, metropolis, mix_weights
 from soar_jax.sampling.relatives import Kinship, find_edges
 from soar_jax.score.flips import PairState, apply_flip, evaluate_flip
@@ -17,7 +18,7 @@ from soar_jax.score.problem import Problem
 _EDGES_EACH = 8
 
 
-def prepare(kinship: Kinship, num_slots: int, inclusion: FloatArray | None) -> np.ndarray:
+def prepare(kinship: Kinship, num_slots: int, seen: Experience | None) -> np.ndarray:
     """List the edges, pairs of patterns that may change places: (num_edges, 2) int32."""
     return find_edges(kinship, _EDGES_EACH).astype(np.int32)
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import FloatArray
+from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.kernel import Context, Kernel, Proposal, is_pattern, metropolis, mix_weights
 from soar_jax.sampling.relatives import Kinship, nearest
 from soar_jax.score.flips import PairState, apply_flip, evaluate_flip, select, tempered
@@ -30,12 +31,12 @@ class _Sweep(NamedTuple):
     is_possible: jax.Array
 
 
-def prepare(kinship: Kinship, num_slots: int, inclusion: FloatArray | None) -> np.ndarray:
+def prepare(kinship: Kinship, num_slots: int, seen: Experience | None) -> np.ndarray:
     """List the relatives of each pattern, those that occur first: (2, 2 * num_slots, NUM_RELATIVES) int32.
 
     Patterns of similar coverage, then those that generalise or specialise it; -1 where there are fewer.
     """
-    occurs = np.zeros(2 * num_slots) if inclusion is None else inclusion
+    occurs = np.zeros(2 * num_slots) if seen is None else seen.inclusion
     lists = [nearest(kinship, num_slots, NUM_RELATIVES, occurs, kin_only=only) for only in (False, True)]
     return np.stack(lists).astype(np.int32)
 
