@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from soar_jax._base import BoolArray, FloatArray, IntArray, WordArray
-from soar_jax.candidates.coverage import BitLayout
+from soar_jax.candidates.coverage import BitLayout, hash_rows
 from soar_jax.candidates.patterns import MinedPatterns, pack
 from soar_jax.candidates.pools import Pool, empty_pool, impurity, speaks_for
 from soar_jax.data.items import Items
@@ -16,7 +16,6 @@ from soar_jax.data.literals import Literal
 
 _CHUNK_WORDS = 1 << 14
 _MOST_ORDERED = 100_000
-_HASH_SEED = 12
 
 
 @dataclass(frozen=True)
@@ -116,22 +115,6 @@ class Catalogue:
             bits,
             self.num_cuts(patterns),
         )
-
-
-@lru_cache(maxsize=8)
-def _multipliers(num_words: int) -> WordArray:
-    generator = np.random.Generator(np.random.Philox(key=_HASH_SEED))
-    return generator.integers(0, 1 << 63, (2, num_words), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-
-
-def hash_rows(bits: WordArray) -> WordArray:
-    """Hash packed rows: a sum over words of products of random odd numbers with the mixed words."""
-    first, second = _multipliers(bits.shape[1])
-    mixed = bits * first
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= second
-    mixed ^= mixed >> np.uint64(32)
-    return mixed.sum(axis=1, dtype=np.uint64)
 
 
 def hash_coverage(patterns: IntArray, item_bits: WordArray) -> WordArray:

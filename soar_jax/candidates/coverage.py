@@ -15,6 +15,7 @@ identical rows never needs more bits than the raw table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +27,7 @@ WORD_BITS = 64
 NEGATIVE_SHIFT = 32
 LOW_HALF = (1 << NEGATIVE_SHIFT) - 1
 MAX_ROWS = (1 << 31) - 1
+_HASH_SEED = 12
 
 
 @dataclass(frozen=True)
@@ -109,3 +111,19 @@ def lay_out(rows: GroupedRows) -> BitLayout:
 def pad_words(packed: WordArray, num_words: int) -> WordArray:
     """Pad the last axis with zero words, so that like shapes share a compilation."""
     return np.pad(packed, [(0, 0)] * (packed.ndim - 1) + [(0, num_words - packed.shape[-1])])
+
+
+@lru_cache(maxsize=8)
+def _multipliers(num_words: int) -> WordArray:
+    generator = np.random.Generator(np.random.Philox(key=_HASH_SEED))
+    return generator.integers(0, 1 << 63, (2, num_words), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def hash_rows(bits: WordArray) -> WordArray:
+    """Hash packed rows: a sum over words of products of random odd numbers with the mixed words."""
+    first, second = _multipliers(bits.shape[1])
+    mixed = bits * first
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= second
+    mixed ^= mixed >> np.uint64(32)
+    return mixed.sum(axis=1, dtype=np.uint64)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from soar_jax._base import BoolArray, IntArray, WordArray
-from soar_jax.candidates.coverage import NEGATIVE_SHIFT, WORD_BITS, BitLayout, lay_out
+from soar_jax.candidates.coverage import NEGATIVE_SHIFT, WORD_BITS, BitLayout, hash_rows, lay_out
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.table import GroupedRows
 
@@ -66,17 +66,9 @@ def _signatures(bits: WordArray, place: IntArray) -> WordArray:
     return np.ascontiguousarray(by_byte[:, place].T).view(np.uint64)
 
 
-def _hash(signatures: WordArray) -> WordArray:
-    """64 bits of every signature."""
-    generator = np.random.Generator(np.random.Philox(0))
-    salt: WordArray = generator.integers(1, 1 << 63, (signatures.shape[1],), dtype=np.uint64)
-    mixed = (signatures ^ salt) * (2 * salt + np.uint64(1))
-    return np.bitwise_xor.reduce((mixed ^ (mixed >> np.uint64(29))) * (salt[::-1] | np.uint64(1)), axis=1)
-
-
 def _group(signatures: WordArray) -> tuple[IntArray, IntArray]:
     """First row of each distinct signature, and which group every row is in."""
-    _, first, group = np.unique(_hash(signatures), return_index=True, return_inverse=True)
+    _, first, group = np.unique(hash_rows(signatures), return_index=True, return_inverse=True)
     if not np.array_equal(signatures[first][group], signatures):  # two hashes were equal: compare whole rows
         _, first, group = np.unique(signatures, axis=0, return_index=True, return_inverse=True)
     return first.astype(np.int64), group.reshape(-1).astype(np.int64)

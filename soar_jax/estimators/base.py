@@ -259,7 +259,9 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
                 stacklevel=3,
             )
         columns, name = tuple(self._column_names), type(self).__name__
-        fitted = FittedPair(found.target, found.included, self.classes_, self._positive_index, columns, name)
+        fitted = FittedPair(
+            found.target, found.included, self.classes_, self._positive_index, columns, name, found.left_out
+        )
         if abs(fitted.log_joint - found.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
             raise RuntimeError(
                 f"The device's log joint {found.log_joint!r} and the host's {fitted.log_joint!r} disagree; "

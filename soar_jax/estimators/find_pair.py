@@ -53,6 +53,8 @@ class FoundPair:
         Best of each restart, or of each reading of the table.
     history : dict of arrays
     seconds : dict
+    left_out : float
+        See `ExploreResult`; NaN where it is not known.
     """
 
     target: Target
@@ -63,6 +65,7 @@ class FoundPair:
     rival_log_joints: FloatArray
     history: dict[str, np.ndarray]
     seconds: dict[str, float]
+    left_out: float = float("nan")
 
 
 def find_pair(
@@ -130,6 +133,7 @@ def _explore(
         result.niche_log_joints,
         result.history,
         result.seconds,
+        result.left_out,
     )
 
 

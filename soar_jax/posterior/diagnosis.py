@@ -17,6 +17,8 @@ MIN_ESS = 400
 MIN_CHAINS = 4
 MIN_COLD_CHAINS = 16
 MIN_ROUND_TRIPS = 3
+TELLING = 0.1
+"""Rules per draw outside the pools from which on the verdict speaks of them."""
 MANY_CANDIDATES = 200
 MANY_ROWS = 10_000
 _COLUMNS = ["mean", "mcse", "ess_bulk", "ess_tail", "r_hat"]
@@ -43,6 +45,8 @@ class Diagnosis:
         Share of the draws without any rule.
     log_odds : float
         Log posterior odds of any rules over none, by the evidence; NaN where that is not known.
+    left_out : float
+        Rules per draw that are mined patterns but no candidates, estimated around the fitted pair; NaN if not known.
     round_trips : list of int
         Replicas that came back from the prior, by chain; empty without tempering.
     problems : list of str
@@ -57,6 +61,7 @@ class Diagnosis:
     inclusion_error: float
     no_rules: float
     log_odds: float
+    left_out: float
     round_trips: list[int]
     problems: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -88,9 +93,15 @@ class Diagnosis:
         share = f"P(no rules) {self.no_rules:.2f}" if self.no_rules >= 0.005 else "P(no rules) below 0.01"  # noqa: PLR2004
         if self.no_rules > 0.5:  # noqa: PLR2004
             return f"The rows do not speak for any rule ({share})."
-        if np.isnan(self.log_odds):
-            return f"{share}."
-        return f"The rows favour rules over none by {self.log_odds:.1f} nats ({share})."
+        said = f"{share}."
+        if np.isfinite(self.log_odds):
+            said = f"The rows favour rules over none by {self.log_odds:.1f} nats ({share})."
+        if self.left_out >= TELLING:
+            said += (
+                f" Mined patterns that are no candidates would be about {self.left_out:.1f} rules of a draw: raise "
+                "max_patterns to have them in."
+            )
+        return said
 
     @property
     def agrees(self) -> bool:
@@ -114,6 +125,7 @@ class Diagnosis:
             "family_spread": self.family_spread,
             "inclusion_error": self.inclusion_error,
             "no_rules": self.no_rules,
+            "left_out": self.left_out if np.isfinite(self.left_out) else None,
             "log_odds_of_rules": self.log_odds if np.isfinite(self.log_odds) else None,
             "round_trips": self.round_trips,
             "functionals": table.to_dict(orient="index"),
@@ -159,7 +171,7 @@ class Figures:
     ----------
     table : DataFrame
         From `figures_of` the functionals.
-    family_spread, inclusion_error, no_rules, log_odds : float
+    family_spread, inclusion_error, no_rules, log_odds, left_out : float
         See `Diagnosis`.
     num_unsettled : int
         Rules and families whose inclusion has a larger standard error than `MAX_ERROR`.
@@ -180,6 +192,7 @@ class Figures:
     num_unsettled: int
     no_rules: float
     log_odds: float
+    left_out: float
     round_trips: list[int]
     least_swap_probability: float
     num_temperatures: int
@@ -274,6 +287,7 @@ def judge(figures: Figures) -> Diagnosis:
         figures.inclusion_error,
         figures.no_rules,
         figures.log_odds,
+        figures.left_out,
         figures.round_trips,
         problems,
         advice,

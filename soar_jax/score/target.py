@@ -89,6 +89,8 @@ class FittedPair:
         Names of the training table's columns.
     model : str
         Name of the estimator, for messages.
+    left_out : float
+        Rules per draw, around the pair, that are mined patterns but no candidates; NaN where it is not known.
     """
 
     target: Target
@@ -97,6 +99,7 @@ class FittedPair:
     positive_index: int
     columns: tuple[str, ...]
     model: str
+    left_out: float = float("nan")
 
     def label(self, side: int) -> Any:
         """Class that a side's rules speak for."""

@@ -53,6 +53,8 @@ _SHARE_FROM_LEADER = 0.25
 _GROW_EVERY = 3
 _GROWN_PER_QUERY = 8
 _TOLERANCE = 1e-9
+_NEGLIGIBLE = 15.0
+"""Nats below the leader at which a pattern's mass is no longer added up."""
 
 
 @dataclass
@@ -77,6 +79,9 @@ class ExploreResult:
     seconds : dict
     grown_to : int
         Most literals of conjunctions that were grown; 0 for none.
+    left_out : float
+        Rules among all mined patterns but not among those given back that a draw around the pair would have; an
+        estimate, from above on large tables.
     """
 
     patterns: tuple[IntArray, IntArray]
@@ -88,6 +93,7 @@ class ExploreResult:
     history: dict[str, np.ndarray]
     seconds: dict[str, float]
     grown_to: int
+    left_out: float
 
 
 def default_rounds(catalogue: Catalogue) -> int:
@@ -322,6 +328,27 @@ class Explorer:
             included.append(np.arange(len(chosen)) < len(members))
         return (patterns[0], patterns[1]), (included[0], included[1])
 
+    def left_out(self, chosen: Sequence[IntArray]) -> float:
+        """Estimate how many rules a draw around the leader would have that are not among the chosen patterns.
+
+        Given the other rules, the place of each rule, and one more place per side, goes to a pattern with a chance in
+        proportion to the pair's density with it; places are added up as if they were independent.
+        """
+        queries, bits = self.neighbours(), self.catalogue.item_bits
+        known = [hash_coverage(some, bits) for some in chosen]
+        rules = [hash_coverage(self.working.patterns[side][self.best.included[side]], bits) for side in (0, 1)]
+        found = self.pages.above(queries, self.best.log_joint - _NEGLIGIBLE, self.executor)
+        expected = 0.0
+        for query, priced in zip(queries, found, strict=True):
+            # best first: patterns of one coverage count once, as a pool has them
+            coverage, first = np.unique(hash_coverage(priced.patterns, bits), return_index=True)
+            weight = np.exp(priced.values[first] - self.best.log_joint)
+            # whoever has the place now, a rule or none, keeps it with weight 1
+            is_other = ~np.isin(coverage, rules[int(query.side)])
+            outside = is_other & ~np.isin(coverage, known[int(query.side)])
+            expected += float(weight[outside].sum() / (1.0 + weight[is_other].sum()))
+        return expected
+
     def _new_coverage(self, patterns: IntArray, taken: IntArray) -> IntArray:
         """Keep the first of those that cover the same rows, and none that covers the rows of one of ``taken``."""
         of_pattern, of_taken = (hash_coverage(some, self.catalogue.item_bits) for some in (patterns, taken))
@@ -401,6 +428,7 @@ def run(
         clock.stopped = True
     searched = time.perf_counter()
     patterns, included = explorer.surroundings(max_patterns)
+    left_out = explorer.left_out(patterns) if explorer.sides else 0.0
     explorer.executor.shutdown()
     return ExploreResult(
         patterns,
@@ -416,4 +444,5 @@ def run(
             "gathering": time.perf_counter() - searched,
         },
         explorer.grower.longest if explorer.is_growing else 0,
+        left_out,
     )

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from soar_jax.candidates.build import CandidateOptions, build_candidates
-from soar_jax.candidates.catalogue import diverse_order, hash_rows
+from soar_jax.candidates.catalogue import diverse_order
+from soar_jax.candidates.coverage import hash_rows
 from soar_jax.candidates.searched import count_conjunctions
 from soar_jax.data.columns import TableValues
 from soar_jax.data.items import build_items

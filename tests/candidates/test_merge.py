@@ -65,5 +65,5 @@ def test_rows_become_as_many_as_the_candidates_can_tell_apart():
 def test_equal_hashes_are_told_apart(monkeypatch):
     pools, layout = made(np.random.default_rng(1), 800, (5, 4), 20)
     expected = merge_rows(pools, layout)[1]
-    monkeypatch.setattr(merge, "_hash", lambda signatures: np.zeros(len(signatures), np.uint64))
+    monkeypatch.setattr(merge, "hash_rows", lambda signatures: np.zeros(len(signatures), np.uint64))
     assert merge_rows(pools, layout)[1].num_words == expected.num_words

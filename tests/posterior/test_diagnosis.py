@@ -19,6 +19,7 @@ def figures(**changes):
         num_unsettled=0,
         no_rules=0.0,
         log_odds=12.3,
+        left_out=0.02,
         round_trips=[9, 12],
         least_swap_probability=0.5,
         num_temperatures=10,
@@ -41,6 +42,7 @@ def test_a_good_run_is_trusted_without_advice():
     assert verdict.is_trusted and not verdict.problems and not verdict.advice
     assert "worst R-hat 1.002, at least 800 effective draws" in str(verdict)
     assert "favour rules over none by 12.3 nats" in str(verdict)
+    assert "about 0.4 rules of a draw" in str(judge(figures(left_out=0.4)))
     assert "do not speak for any rule (P(no rules) 0.80)" in str(judge(figures(no_rules=0.8)))
 
 

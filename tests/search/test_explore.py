@@ -1,5 +1,6 @@
 """The full search: what it claims of all mined patterns, checked by brute force; its parts one by one."""
 
+from dataclasses import replace
 from itertools import product
 
 import jax
@@ -310,3 +311,27 @@ def test_a_pair_that_a_mined_pattern_improves_is_not_certified(make_table, num_r
     assert not explorer.certify() and (explorer.working.kind > 0).any()
     assert explorer.keep(explorer.descend(explorer.best.included))
     explorer.executor.shutdown()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_a_small_pool_leaves_out_is_added_up_over_all_mined_patterns(make_table, seed):
+    """Against the log joints of all neighbours, one by one on the host, in a pool of everything."""
+    X, y = make_table(seed, num_rows=300)
+    small, full = (SOARClassifier(max_patterns=size, grow_to=0).fit(X, y).fitted_pair_ for size in (6, 10**6))
+    assert full.log_joint == pytest.approx(small.log_joint, rel=1e-12) and full.left_out == 0
+    known = [set(map(frozenset, pool.patterns)) for pool in small.target.pools]
+    expected = 0.0
+    for side, pool in enumerate(full.target.pools):
+        for place in (None, *full.members[side]):
+            included = full.included.copy()
+            if place is not None:
+                included[side, place] = False
+            free = [i for i in range(len(pool)) if not included[side, i]]
+            weight = np.empty(len(free))
+            for k, i in enumerate(free):
+                with_it = included.copy()
+                with_it[side, i] = True
+                weight[k] = np.exp(replace(full, included=with_it).log_joint - full.log_joint)
+            outside = [frozenset(pool.patterns[i]) not in known[side] for i in free]
+            expected += weight[outside].sum() / (weight.sum() + (place is None))
+    assert small.left_out == pytest.approx(expected, abs=1e-5) and expected > 0
