@@ -1,4 +1,4 @@
-"""What each ingredient of the sampler is worth: R-hat against time on Car, with few candidates and with all.
+"""What each ingredient of the sampler is worth: R-hat against time, where rules are many and where near-copies are.
 
 Run: python -m experiments.ingredients [--quick], on idle cores
 """
@@ -13,23 +13,27 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.posterior_convergence import NAMED, fit
+from experiments.posterior_convergence import training_part
 from experiments.study import Study, table
+from experiments.tables import available
 from soar_jax import SOARClassifier
 from soar_jax.posterior.diagnosis import figures_of
 from soar_jax.posterior.posterior import Posterior
-from soar_jax.sampling.plan import DEFAULT_PLAN, EXCHANGE, FLIP, HEAL, INFORMED, Plan
+from soar_jax.sampling.plan import DEFAULT_PLAN, EXCHANGE, FLIP, HEAL, INFORMED, JUMP, REPLACE, Plan
 from soar_jax.sampling.run import run
 
 INGREDIENTS = {
     "flips only, no ladder": (((FLIP, 600),), 1),
     "flips and ladder of 20": (((FLIP, 400),), 20),
-    "+ exchanges": (((FLIP, 200), (EXCHANGE, 100)), 20),
-    "+ flip-and-heal": (((FLIP, 200), (HEAL, 8)), 20),
+    "+ exchanges and flip-and-heal": (((FLIP, 200), (EXCHANGE, 20), (HEAL, 8)), 20),
+    "+ jumps": (((FLIP, 200), (EXCHANGE, 20), (HEAL, 8), (JUMP, 4)), 20),
+    "+ replacements": (((FLIP, 200), (EXCHANGE, 20), (HEAL, 8), (REPLACE, 3)), 20),
+    "default, both": (DEFAULT_PLAN, 20),
+    "default, no ladder": (DEFAULT_PLAN, 1),
+    "default, ladder of 12": (DEFAULT_PLAN, 12),
     "informed flips and ladder": (((INFORMED, 16),), 20),
-    "default": (DEFAULT_PLAN, 20),
-    "default, ladder of 32": (DEFAULT_PLAN, 32),
 }
+TABLES = {"Car, 1,200 rows": "car", "German credit, 700 rows": "german_credit"}
 
 
 def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: float) -> dict:
@@ -47,13 +51,13 @@ def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: f
         fitted.target,
         seed=1,
         num_draws=1_000_000,
-        num_warmup=100,
+        num_warmup=200,
         time_budget=seconds,
         progress=note,
         **shared,
     )
     post = Posterior(fitted, draws, seconds=seconds, thin=1, power=1.0)
-    series = {name: values for name, values in post.functionals.items() if name in NAMED}
+    series = post.functionals
     points = []
     for blocks in np.unique(np.geomspace(4, len(clock), 12).astype(int)) if len(clock) >= 4 else []:
         end = blocks * 25
@@ -68,9 +72,8 @@ def main(argv=None) -> dict:
     study = Study("ingredients", __doc__, argv)
     seconds = 2.0 if study.quick else 25.0
     names = list(INGREDIENTS)[:2] if study.quick else list(INGREDIENTS)
-    pools = {"best 150 per side": fit("car", 150)}
-    if not study.quick:
-        pools["full directed pools"] = fit("car", 5000)
+    tables = {"Car, 1,200 rows": "car"} if study.quick else {t: n for t, n in TABLES.items() if n in available()}
+    pools = {title: SOARClassifier().fit(*training_part(name)) for title, name in tables.items()}
     curves = {}
     for title, model in pools.items():
         for name in names:
@@ -87,11 +90,11 @@ def main(argv=None) -> dict:
         ax.set_yscale("log")
         ax.set_xlabel("seconds of sampling, without compilation")
         ax.set_ylabel("worst R-hat - 1")
-        ax.set_title(f"Car, {title}", fontsize=10)
+        ax.set_title(f"{title}, default fit", fontsize=10)
     axes[0][0].legend(frameon=False, fontsize=8)
     lines = [
-        f"R-hat of the later half of the draws after {seconds:.0f} s of sampling (100 draws of warm-up), worst over log joint, sizes and "
-        "state shares; four chains. One run each: differences of a factor of two are noise.",
+        f"R-hat of the later half of the draws after {seconds:.0f} s of sampling (200 draws of warm-up), worst over all that the verdict "
+        "watches; four chains, default fits. One run each: differences of a factor of two are noise.",
         "",
         *table(
             ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "round trips"],
