@@ -35,6 +35,7 @@ _WHERE = {
     "SearchedRules": "score.rule_priors",
     "UntrustedPosteriorWarning": "posterior.diagnosis",
     "datasets": "datasets",
+    "keep_programs": "programs",
     "metrics": "posterior.metrics",
     "plots": "posterior.plots",
     "row_mesh": "score.devices",
@@ -65,6 +66,7 @@ __all__ = [
     "SearchedRules",
     "UntrustedPosteriorWarning",
     "datasets",
+    "keep_programs",
     "metrics",
     "plots",
     "row_mesh",
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from soar_jax.posterior.diagnosis import Diagnosis as Diagnosis
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning as UntrustedPosteriorWarning
     from soar_jax.posterior.posterior import Posterior as Posterior
+    from soar_jax.programs import keep_programs as keep_programs
     from soar_jax.rules import Rule as Rule
     from soar_jax.rules import RuleSet as RuleSet
     from soar_jax.sampling.numpyro_kernel import SOARKernel as SOARKernel

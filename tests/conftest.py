@@ -1,5 +1,6 @@
 """Shared oracles: brute force that knows nothing of packed words, pools or JAX."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from tests.oracles import log_rules, log_state
 
+os.environ["SOAR_PROGRAMS"] = "off"  # tests leave nothing in the user's cache
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

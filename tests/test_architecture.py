@@ -11,7 +11,7 @@ import soar_jax
 
 PACKAGE = Path(soar_jax.__file__).parent
 ROOMS = (
-    {"_base", "_files", "_progress", "datasets"},
+    {"_base", "_files", "_progress", "datasets", "programs"},
     {"states"},
     {"data"},
     {"rules"},
@@ -101,7 +101,8 @@ PUBLIC = {
     "InputError",
     "Literal", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
     "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
-    "UntrustedPosteriorWarning", "datasets", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",
+    "UntrustedPosteriorWarning", "datasets", "keep_programs", "metrics", "plots", "row_mesh", "soar_model",
+    "taxonomy_cross", "use_mesh",
 }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from experiments.study import RESULTS, Study, table
 from soar_jax import ErrorRatio
 from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT
-from soar_jax.score.pair import best_flip, count_all, pair_from
+from soar_jax.score.counting import count_all
+from soar_jax.score.pair import best_flip, pair_from
 
 popcount = jax.lax.population_count
 

@@ -27,7 +27,7 @@ from experiments.study import RESULTS, Study, table
 from soar_jax import SOARClassifier, datasets
 from soar_jax._base import in_float64
 from soar_jax._progress import Clock
-from soar_jax.score.pair import count_all
+from soar_jax.score.counting import count_all
 from soar_jax.search import anneal
 from soar_jax.search.anneal_step import unpack
 

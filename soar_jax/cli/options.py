@@ -87,7 +87,10 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def make_model(args: argparse.Namespace) -> Any:
-    """Make the estimator that the options describe."""
+    """Make the estimator that the options describe; what it compiles is kept for the next command."""
+    from soar_jax.programs import keep_programs_of_command
+
+    keep_programs_of_command()
     from soar_jax.estimators.boa import BOAClassifier
     from soar_jax.estimators.soar import SOARClassifier
     from soar_jax.score.priors import ErrorRatio, Opinion, Precision

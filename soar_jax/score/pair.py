@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import BoolArray, Leaf, WordArray, in_float64
-from soar_jax.score.devices import sum_over_devices
+from soar_jax.score.counting import count_all
 from soar_jax.score.joint import state_log_bound, state_log_likelihood
 from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
 from soar_jax.states import ACTIVE, PASSIVE
@@ -74,39 +74,6 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
     planes = pair.planes[side]
     twice = or_planes(planes[1:])
     return planes[0] | twice, twice
-
-
-def count_all(problem: Problem, side: jax.Array, masks: jax.Array) -> jax.Array:
-    """Packed class counts of every pattern of a side within each mask: (num_masks, num_slots)."""
-
-    def patterns_of(word: jax.Array) -> jax.Array:
-        start = (side, word, jnp.zeros((), jnp.int32))
-        return jax.lax.dynamic_slice(problem.bits, start, (1, 1, problem.num_slots))[0]
-
-    return sum_over_devices(count_within(problem, patterns_of, problem.num_slots, masks))
-
-
-def count_within(
-    problem: Problem, patterns_of: Callable[[jax.Array], jax.Array], num_slots: int, masks: jax.Array
-) -> jax.Array:
-    """Packed class counts of patterns within masks, (num_masks, num_slots), from each word of them, (1, num_slots).
-
-    One pass over the pool: words are scanned, and each adds its popcounts to a running number per
-    pattern, a contiguous loop that vectorises over patterns. Words of equal weight lie together, so
-    that shifts and 64-bit sums are needed once per stretch of words, not per word.
-    """
-    starts, shifts = problem.stretch_start[0], problem.stretch_shift[0]
-
-    def add_stretch(i: jax.Array, total: jax.Array) -> jax.Array:
-        def add_word(word: jax.Array, count: jax.Array) -> jax.Array:
-            return count + jax.lax.population_count(patterns_of(word) & masks[:, word, None]).astype(jnp.uint32)
-
-        zeros = jnp.zeros((masks.shape[0], num_slots), jnp.uint32)
-        count = jax.lax.fori_loop(starts[i], starts[i + 1], add_word, zeros)
-        return total + (count.astype(jnp.int64) << shifts[i])
-
-    zeros = jnp.zeros((masks.shape[0], num_slots), jnp.int64)
-    return jax.lax.fori_loop(0, shifts.shape[0], add_stretch, zeros)
 
 
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:

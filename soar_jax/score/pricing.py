@@ -18,9 +18,10 @@ import numpy as np
 
 from soar_jax._base import FloatArray, IntArray, Leaf, WordArray
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT, BitLayout, pad_words
+from soar_jax.score.counting import count_page
 from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.joint import state_log_bound, state_log_likelihood
-from soar_jax.score.pair import changed_log_likelihoods, count_within
+from soar_jax.score.pair import changed_log_likelihoods
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import Problem
 from soar_jax.states import ACTIVE, PASSIVE, hits_and_misses
@@ -68,7 +69,7 @@ def price_page(problem: Problem, page: jax.Array, kind: jax.Array, queries: Quer
     """
     num_queries = queries.side.shape[0]
     masks = jnp.stack([queries.free, queries.shared], axis=1).reshape(2 * num_queries, -1)
-    counts = count_within(problem, lambda word: jax.lax.dynamic_slice_in_dim(page, word, 1), page.shape[1], masks)
+    counts = count_page(problem, page, masks)
     of_state = state_log_bound if problem.rule.size else state_log_likelihood
 
     def price(query: Query, free: jax.Array, shared: jax.Array) -> jax.Array:
