@@ -158,6 +158,11 @@ def rows(r):
     )
 
 
+def gpu(r):
+    parts = [f"{name} {f['launches']}" for name, f in r["programs"].items()]
+    return "Launches on an A100, compiled without one, loops as turns x (launches): " + "; ".join(parts) + "."
+
+
 def pricing(r):
     last = r["results"][-1]
     return (
@@ -289,6 +294,7 @@ HEADLINES = {
     "benchmarks/flips": flips,
     "benchmarks/rows": rows,
     "benchmarks/samplers": samplers,
+    "benchmarks/gpu": gpu,
 }
 
 

@@ -184,7 +184,7 @@ def test_the_estimator_predicts_with_the_pair_and_the_committee_with_the_average
     X, y = random_table(0, num_rows=200)
     model = SOARClassifier(**{**QUICK, "max_patterns": 6, "max_length": 1}).fit(X, y)
     before = model.predict_proba(X)
-    post = model.sample_posterior(num_draws=1000, num_warmup=100, num_temperatures=6)
+    post = model.sample_posterior()
     assert post.diagnose().is_trusted and "can be used" in repr(post)
     assert np.array_equal(model.predict_proba(X), before)
     committee = post.committee(max_pairs=10_000)

@@ -85,6 +85,47 @@ def test_a_finished_run_is_read_back_and_can_be_continued(tiny, tmp_path):
     same(run(num_draws=100), run(saved=saved_in(tmp_path, problem), num_draws=100))
 
 
+def judge_of(verdicts, seen):
+    """A judge that says what it is told, and notes after how many draws it was asked."""
+
+    def judge(draws):
+        seen.append(draws.packed.shape[1])
+        return verdicts[min(len(seen), len(verdicts)) - 1]
+
+    return judge
+
+
+GO_ON, DISAGREE, ENOUGH = mcmc.Verdict(False, True), mcmc.Verdict(False, False), mcmc.Verdict(True, True)
+
+
+def test_a_run_without_a_length_goes_on_until_the_judge_is_content(tiny):
+    seen = []
+    draws = tiny[1](num_draws=None, judge=judge_of([GO_ON, GO_ON, ENOUGH], seen))
+    assert seen == [400, 600, 900] and draws.packed.shape[1] == 900
+
+
+def test_what_chains_drew_that_disagree_for_long_becomes_warm_up(tiny, tmp_path):
+    """100 draws of warm-up, then 400: these are warm-up too, and a run killed after that resumes to the same draws."""
+    problem, run = tiny
+    verdicts, seen = [DISAGREE, GO_ON, ENOUGH], []
+    draws = run(num_draws=None, judge=judge_of(verdicts, seen))
+    assert seen == [400, 400, 600] and draws.packed.shape[1] == 600
+    with pytest.raises(Killed):
+        run(
+            num_draws=None,
+            judge=judge_of(verdicts, []),
+            saved=saved_in(tmp_path, problem),
+            progress=killing(4 + 16 + 5),
+        )
+    resumed = run(num_draws=None, judge=judge_of(verdicts[1:], []), saved=saved_in(tmp_path, problem))
+    same(draws, resumed)
+
+
+def test_a_run_without_a_length_ends_when_its_time_is_over(tiny):
+    draws = tiny[1](num_draws=None, judge=judge_of([DISAGREE], []), time_budget=0.0)
+    assert draws.was_stopped and draws.packed.shape[1] == 25
+
+
 def test_a_folder_of_another_run_is_refused(tiny, tmp_path):
     problem, run = tiny
     run(saved=saved_in(tmp_path, problem), num_draws=25)
