@@ -177,15 +177,12 @@ def sbc(r):
 
 
 def calibration(r):
-    parts = []
-    for name in dict.fromkeys(row["table"] for row in r["rows"]):
-        mine = [row for row in r["rows"] if row["table"] == name]
-        worst = max(row["ece_averaged"] for row in mine)
-        brier = [sum(row[k] for row in mine) / len(mine) for k in ("brier_averaged", "brier_fitted")]
-        parts.append(
-            f"{name}: worst calibration error {worst:.4f}, Brier {brier[0]:.4f} averaged against {brier[1]:.4f} fitted"
-        )
-    return "; ".join(parts) + "."
+    means = ", ".join(f"{name} {f['ece']:.4f} / {f['error']:.4f}" for name, f in r["means"].items())
+    worst = max(r["rows"], key=lambda row: row["figures"]["averaged"]["ece"])
+    return (
+        f"Calibration error / error, means over {len(r['rows'])} tables: {means}; worst calibration error of the average "
+        f"{worst['figures']['averaged']['ece']:.4f} ({worst['table']})."
+    )
 
 
 def uncertainty(r):
