@@ -49,7 +49,7 @@ def count_at_once(problem: Problem, patterns: jax.Array, masks: jax.Array) -> ja
     """Count by one reduction over all words of the patterns, (num_words, num_slots)."""
     # else what makes the masks is computed anew for every pattern
     masks = jax.lax.optimization_barrier(masks)  # type: ignore[no-untyped-call]
-    found = jax.lax.population_count(patterns & masks[:, :, None]) << problem.shift[:, None]
+    found = jax.lax.population_count(patterns[None] & masks[:, :, None]) << problem.shift[None, :, None]
     return found.astype(jnp.int64).sum(axis=1)
 
 
