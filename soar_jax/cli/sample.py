@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import textwrap
 import warnings
 from typing import Any
 
 from soar_jax._files import write_text_atomically
 from soar_jax.cli.options import add_training_options, check_out, make_model, training_table
 from soar_jax.sampling import settings
+
+WIDTH = 79
 
 
 def add_parser(commands: Any) -> None:
@@ -92,7 +95,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(text)
         return 0
-    print(f"{post.num_chains} chains of {post.num_draws} draws in {post.seconds:.0f} s\n\n{verdict}\n")
+    said = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in str(verdict).splitlines())
+    print(f"{post.num_chains} chains of {post.num_draws} draws in {post.seconds:.0f} s\n\n{said}\n")
     for side in dict.fromkeys(inclusion["side"]):
         label = inclusion.loc[inclusion["side"] == side, "class"].iloc[0]
         print(f"rules for {label} by posterior inclusion probability:")
