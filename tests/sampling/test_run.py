@@ -11,11 +11,11 @@ from scipy.special import logsumexp
 from soar_jax import InputError
 from soar_jax.sampling import run as mcmc
 from soar_jax.sampling import sampler as samplers
-from soar_jax.sampling.draws import Draws
+from soar_jax.sampling.draws import Draws, log_evidence
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from soar_jax.sampling.sampler import prior_pair
 from soar_jax.sampling.saved_run import SavedRun, fingerprint
-from soar_jax.sampling.temper import adapt_ladder, initial_ladder
+from soar_jax.sampling.temper import RoundSums, adapt_ladder, bridge_weights, initial_ladder
 from tests.problems import enumerate_log_joints, random_problem, tiny_target
 
 SETTINGS = dict(seed=3, num_warmup=100, num_chains=2, num_temperatures=3, thin=2)
@@ -237,3 +237,16 @@ def test_a_process_that_is_really_killed_resumes_to_the_same_draws(tmp_path):
     assert run("b", "kill", "none.npy") == -signal.SIGKILL
     assert run("b", "resume", "resumed.npy") == 0
     assert np.array_equal(np.load(tmp_path / "whole.npy"), np.load(tmp_path / "resumed.npy"))
+
+
+def test_bridges_give_the_known_evidence_of_a_gaussian_wherever_their_centre_lies():
+    """A log likelihood that is N(t, 1) at inverse temperature t has evidence exp(1 / 2); 1e-5 are off by 4.5 errors."""
+    ladder, centre = np.array([0.0, 0.5, 1.0]), np.array([0.7, -0.4])
+    rng = np.random.default_rng(0)
+    blocks = []
+    for _ in range(10):
+        drawn = ladder + rng.normal(size=(4, 5_000, 3))
+        up, down = (np.asarray(part).mean(axis=1) for part in bridge_weights(drawn, ladder, centre))
+        blocks.append(RoundSums(*[None] * 3, up, down, *[None] * 3))
+    value, error = log_evidence(blocks, ladder, centre)
+    assert abs(value - 0.5) < 4.5 * error and error < 0.005
