@@ -50,7 +50,7 @@ def main(argv=None) -> dict:
             committee = post.committee()
             plot_calibration(post, X_out, y_out, ax=axes[0][column])
             plot_risk_coverage(post, X_out, y_out, ax=axes[1][column])
-        axes[0][column].set_title(f"{name}: {axes[0][column].get_title()}", fontsize=10)
+        axes[0][column].set_title(f"{name}\n{axes[0][column].get_title()}", fontsize=10)
         found = {
             "pair": figures(truth, model.predict_proba(X_out)[:, 1]),
             "averaged": figures(truth, committee.predict_proba(X_out)[:, 1]),
