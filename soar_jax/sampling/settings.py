@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-NUM_DRAWS = 1000
-"""Draws per chain of a run of given length, where nothing else is said."""
 NUM_CHAINS = 4
 NUM_TEMPERATURES = 20
 """Length of a ladder from the prior to the posterior, where nothing is known of the barrier between them."""
@@ -17,8 +15,8 @@ _LADDERS = (8, 12, 16, 20, 24)
 def ladder_length(gain: float) -> int:
     """Choose the ladder's length for a fitted pair that gains so many nats over the empty one.
 
-    Twice the communication barrier is about right (Syed et al. 2022). On ten tables the barrier measured in warm-up was
-    2.8 at a gain of 35 nats, 5.5 at 240, 8.2 at 570 and 10.6 at 3,800: it grows like the logarithm of the gain.
+    Twice the communication barrier is about right (Syed et al. 2022), and over tables of many kinds the barrier grows
+    like the logarithm of the gain (``experiments/results/posterior_convergence.md`` lists it).
     """
     barrier = 1.6 * math.log(max(gain, 1.0)) - 2.8
     return next((length for length in _LADDERS if length >= 2 * barrier + 2), _LADDERS[-1])

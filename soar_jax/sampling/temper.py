@@ -118,7 +118,7 @@ def _local_steps(rng_keys: jax.Array, states: PairState, setup: Setup, plan: Pla
     num_chains, num_temperatures = states.log_prior.shape
     widths = [2 + kernel.num_uniforms for kernel, _ in plan]
     ends = np.cumsum([count * width for (_, count), width in zip(plan, widths, strict=True)])
-    # all random numbers of the round in one call: every further one costs a second of compilation
+    # all random numbers of the round in one call: every further one is a generator more to compile
     drawn = jax.vmap(partial(jax.random.uniform, shape=(num_temperatures, int(ends[-1])), dtype=jnp.float64))(rng_keys)
     shares = []
     for place, (kernel, count) in enumerate(plan):
@@ -232,7 +232,7 @@ def run_block(
 
 @cache
 def _program(platform: str) -> Callable[..., tuple[Replicas, RoundSums, Draw]]:
-    # LLVM's later passes take 40 % of the compilation and make this program no faster
+    # LLVM's later passes take much of the compilation and make this program no faster
     options: Any = {"xla_backend_optimization_level": 1} if platform == "cpu" else None
     return jax.jit(block, static_argnames=("plan",), donate_argnums=(1,), compiler_options=options)
 

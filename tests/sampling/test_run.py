@@ -15,6 +15,7 @@ from soar_jax.sampling.draws import Draws, log_evidence
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from soar_jax.sampling.sampler import prior_pair
 from soar_jax.sampling.saved_run import SavedRun, fingerprint
+from soar_jax.sampling.settings import ladder_length
 from soar_jax.sampling.temper import RoundSums, adapt_ladder, bridge_weights, initial_ladder
 from tests.problems import enumerate_log_joints, random_problem, tiny_target
 
@@ -250,3 +251,8 @@ def test_bridges_give_the_known_evidence_of_a_gaussian_wherever_their_centre_lie
         blocks.append(RoundSums(*[None] * 3, up, down, *[None] * 3))
     value, error = log_evidence(blocks, ladder, centre)
     assert abs(value - 0.5) < 4.5 * error and error < 0.005
+
+
+def test_the_ladder_grows_with_the_gain_and_is_one_of_a_few_lengths():
+    lengths = [ladder_length(gain) for gain in (0.0, 1.0, 30.0, 200.0, 600.0, 4000.0, 1e6)]
+    assert lengths == sorted(lengths) and lengths[0] == 8 and lengths[-1] == 24 and len(set(lengths)) >= 4
