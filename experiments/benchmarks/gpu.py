@@ -21,6 +21,7 @@ import numpy as np
 from experiments.study import RESULTS, Study, table
 from soar_jax import SOARClassifier, datasets
 from soar_jax._base import in_float64
+from soar_jax.score.target import Target
 
 A100 = """
 platform_name: "CUDA"
@@ -124,8 +125,8 @@ def compiled(program: Callable[..., Any], arguments: Any, place: Any) -> str:
 
 
 @in_float64
-def programs(model: SOARClassifier) -> dict[str, tuple[Callable[..., Any], tuple]]:
-    """What search and sampling compile, for a fitted model's candidates."""
+def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[..., Any], tuple]]:
+    """What search and sampling compile, for some candidates and a pair of them."""
     from soar_jax.sampling.plan import DEFAULT_PLAN
     from soar_jax.sampling.sampler import Sampler
     from soar_jax.sampling.temper import Replicas, one_round
@@ -133,9 +134,8 @@ def programs(model: SOARClassifier) -> dict[str, tuple[Callable[..., Any], tuple
     from soar_jax.score.pair import best_flip, pair_from
     from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, price_page
 
-    target = model.fitted_pair_.target
     problem, num_words = target.problem, target.problem.bits.shape[1]
-    pair = pair_from(problem, model.fitted_pair_.included)
+    pair = pair_from(problem, included)
     masks = np.zeros((QUERIES_AT_ONCE, num_words), np.uint64)
     queries = Query(
         np.zeros(QUERIES_AT_ONCE, np.int32),
@@ -176,13 +176,13 @@ def main(argv=None) -> dict:
     X, y = datasets.load_adult()
     rows = 2000 if study.quick else 25_000
     model = SOARClassifier(n_rounds=1).fit(X.iloc[:rows], y.iloc[:rows])
-    place = sharding()
+    fitted, place = model.fitted_pair_, sharding()
     found = {}
-    for name, (program, arguments) in programs(model).items():
+    for name, (program, arguments) in programs(fitted.target, fitted.included).items():
         cost = in_float64(lambda program=program, arguments=arguments: cost_of(compiled(program, arguments, place)))()
         found[name] = {"launches": cost.describe(), "kernels": cost.kernels, "unknown_loops": cost.unknown_loops}
         study.say(f"{name}: {cost.describe()}")
-    num_words, num_slots = model.fitted_pair_.target.problem.bits.shape[1:]
+    num_words, num_slots = fitted.target.problem.bits.shape[1:]
     lines = [
         "Compiled for the description of an A100 (80 GB) by jax's topologies, without a device: **counts, not timings; nothing of "
         f"soar_jax was ever run on a GPU here**. Adult, {rows:,} rows, {num_words} words, {num_slots} slots per side. Launches "

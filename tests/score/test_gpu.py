@@ -13,11 +13,10 @@ def test_reading_all_patterns_takes_a_few_kernels_and_no_wait_for_the_host():
     from experiments.benchmarks import gpu
 
     X, y = random_table(0, num_rows=3000)
-    model = SOARClassifier(n_rounds=1, max_patterns=200).fit(X, y)
+    fitted = SOARClassifier(n_rounds=1, max_patterns=200).fit(X, y).fitted_pair_
     place = gpu.sharding()
-    costs = in_float64(
-        lambda: {name: gpu.cost_of(gpu.compiled(*what, place)) for name, what in gpu.programs(model).items()}
-    )()
+    programs = gpu.programs(fitted.target, fitted.included)
+    costs = in_float64(lambda: {name: gpu.cost_of(gpu.compiled(*what, place)) for name, what in programs.items()})()
     assert costs["read the pool once"].kernels <= 4 and not costs["read the pool once"].loops
     assert costs["price a page for eight pairs"].kernels <= 12 and not costs["price a page for eight pairs"].loops
     # of a round's loops only a draw from the prior and a jump do not know their length
