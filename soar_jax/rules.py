@@ -132,3 +132,15 @@ class RuleSet(Sequence[Rule]):
     def _repr_html_(self) -> str:
         rows = "".join(f"<li>{html.escape(str(rule))}</li>" for rule in self.rules) or "<li>(no rules)</li>"
         return f"<b>{html.escape(str(self.label))}</b> if any of<ul>{rows}</ul>"
+
+
+def rule_ids(sets: Sequence[RuleSet]) -> tuple[str, ...]:
+    """Name the rules of a positive and a negative set as every report and export does: P1, P2, ..., N1, N2, ..."""
+    return tuple(f"{letter}{i + 1}" for letter, rules in zip("PN", sets, strict=True) for i in range(len(rules)))
+
+
+def firing(sets: Sequence[RuleSet], table: pd.DataFrame | TableValues) -> BoolArray:
+    """Say which rules fire on each row: (num_rows, num_rules), rules in the order of `rule_ids`."""
+    values = values_of(table)
+    columns = [rule.fires(values) for rules in sets for rule in rules]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(values), 0), dtype=bool)

@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import Rule, RuleSet
+from soar_jax import Literal, Rule, RuleSet
+from soar_jax.rules import firing, rule_ids
 
 
 def test_two_bounds_print_as_one_interval():
@@ -33,3 +34,12 @@ def test_longest_firing_rule_is_found():
 def test_bad_operator_is_refused():
     with pytest.raises(ValueError, match="op one of"):
         Rule.from_literals([("a", "<", 1)])
+
+
+def test_rules_are_numbered_by_side_and_fire_in_that_order():
+    young, old = Rule((Literal("age", "<=", 30.0),)), Rule((Literal("age", ">", 30.0),))
+    sets = RuleSet(1, (young,)), RuleSet(0, (old, young))
+    assert rule_ids(sets) == ("P1", "N1", "N2")
+    fired = firing(sets, pd.DataFrame({"age": [20.0, 40.0, np.nan]}))
+    assert fired.tolist() == [[True, False, True], [False, True, False], [False, False, False]]
+    assert firing((RuleSet(1, ()), RuleSet(0, ())), pd.DataFrame({"age": [1.0]})).shape == (1, 0)
