@@ -11,9 +11,10 @@ and with bounds 0 and 1 the paper's beta-binomial B(k + alpha, m + beta) / B(alp
 
 The integrand has one peak. Everything is put together from *far tails*: integrals from a bound away from the peak,
 where the integrand falls all the way. Between bounds that hold the peak the integral is the whole less two far tails,
-beyond them it is the difference of two far tails, so nothing cancels. On the device a far tail is a Gauss-Legendre sum
-over a window in which the integrand falls by exp(-WINDOW), on the host it is SciPy's incomplete beta function or, where
-that underflows, its continued fraction; every fit compares the two.
+beyond them it is the difference of two far tails, so nothing cancels. On the device a far tail is looked up
+(`soar_jax.score.tails`) or, for bounds next to 0 or 1, it is a Gauss-Legendre sum over a window in which the integrand
+falls by exp(-WINDOW); on the host it is SciPy's incomplete beta function or, where that underflows, its continued
+fraction. Every fit compares device and host.
 """
 
 from __future__ import annotations
@@ -69,10 +70,27 @@ def _less(log_whole: jax.Array, log_part: jax.Array) -> jax.Array:
     return log_whole + jnp.log(-jnp.expm1(jnp.minimum(log_part - log_whole, 0.0)))
 
 
+FarTail = tuple[jax.Array, jax.Array]
+"""Logarithm of a far tail, and whether it is the upper one."""
+
+
+def join_above(at_low: FarTail, log_whole: jax.Array) -> jax.Array:
+    """Log integral from the lower bound up, from the far tail at it and the log integral over [0, 1]."""
+    tail, is_upper = at_low
+    return jnp.where(is_upper, tail, _less(log_whole, tail))
+
+
+def join_between(at_low: FarTail, at_high: FarTail, log_whole: jax.Array) -> jax.Array:
+    """Log integral between two bounds, from the far tails at them and the log integral over [0, 1]."""
+    (low_tail, is_peak_below), (high_tail, is_peak_not_above) = at_low, at_high
+    beyond = _less(jnp.where(is_peak_below, low_tail, high_tail), jnp.where(is_peak_below, high_tail, low_tail))
+    within = _less(log_whole, jnp.logaddexp(low_tail, high_tail))
+    return jnp.where(is_peak_below | ~is_peak_not_above, beyond, within)
+
+
 def log_mass_above(k: jax.Array, m: jax.Array, low: jax.Array, log_whole: jax.Array, rule: jax.Array) -> jax.Array:
     """Integrate p^k (1 - p)^m over [low, 1]: its logarithm; see `log_mass`."""
-    tail, is_upper = _log_far_tail(k, m, low, rule)
-    return jnp.where(is_upper, tail, _less(log_whole, tail))
+    return join_above(_log_far_tail(k, m, low, rule), log_whole)
 
 
 def log_mass(
@@ -92,8 +110,4 @@ def log_mass(
     rule : (2, NUM_NODES)
         From `quadrature`.
     """
-    at_low, is_peak_below = _log_far_tail(k, m, low, rule)
-    at_high, is_peak_not_above = _log_far_tail(k, m, high, rule)
-    beyond = _less(jnp.where(is_peak_below, at_low, at_high), jnp.where(is_peak_below, at_high, at_low))
-    within = _less(log_whole, jnp.logaddexp(at_low, at_high))
-    return jnp.where(is_peak_below | ~is_peak_not_above, beyond, within)
+    return join_between(_log_far_tail(k, m, low, rule), _log_far_tail(k, m, high, rule), log_whole)

@@ -27,9 +27,10 @@ import numpy as np
 
 from soar_jax._base import IntArray
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
-from soar_jax.score.bounded import log_mass, log_mass_above
+from soar_jax.score.bounded import join_above, join_between, log_mass, log_mass_above
 from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.problem import Problem
+from soar_jax.score.tails import FEW, log_far_tail
 from soar_jax.states import hits_and_misses
 
 _SHIFT = 8
@@ -81,6 +82,18 @@ def split_counts(counts: jax.Array) -> tuple[jax.Array, jax.Array]:
     return positives, negatives
 
 
+def _by_label(counts: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Unpack (positives, negatives) as whole numbers."""
+    return (counts & LOW_HALF).astype(jnp.int32), (counts >> NEGATIVE_SHIFT).astype(jnp.int32)
+
+
+def _look_up(problem: Problem, state: jax.Array, positives: jax.Array, negatives: jax.Array) -> jax.Array:
+    """Find one state's log likelihood in the table."""
+    _, rows, columns = problem.states.shape
+    place = (state * rows + positives) * columns + negatives
+    return problem.states.reshape(-1).at[place].get(mode="promise_in_bounds")
+
+
 def _hits_and_misses(problem: Problem, state: jax.Array, counts: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Unpack the counts of one state: whole numbers where log Gamma is looked up, else float64."""
     dtype = jnp.float64 if problem.log_gamma.shape[2] == 1 else jnp.int32
@@ -123,19 +136,29 @@ def state_log_likelihood(
     length four it is far slower.
     """
     state = jnp.asarray(state, jnp.int32)
-    if problem.states.size > 4:  # noqa: PLR2004
-        positives, negatives = (counts & LOW_HALF).astype(jnp.int32), (counts >> NEGATIVE_SHIFT).astype(jnp.int32)
-        _, rows, columns = problem.states.shape
-        place = (state * rows + positives) * columns + negatives
-        return problem.states.reshape(-1).at[place].get(mode="promise_in_bounds")
     if not problem.rule.size:
+        if problem.states.size > 4:  # noqa: PLR2004
+            return _look_up(problem, state, *_by_label(counts))
         return _log_whole(problem, state, *_hits_and_misses(problem, state, counts))
     k, m, whole = _exponents(problem, state, counts)
-    # the quadrature starts at a bound, and wants room beyond it
-    low, high = jnp.maximum(problem.low[state], _NO_BOUND), jnp.minimum(problem.high[state], 1 - _NO_BOUND)
+    low, high = problem.low[state], problem.high[state]
+    if not problem.surfaces.size:
+        # the quadrature starts at a bound, and wants room beyond it
+        low, high = jnp.maximum(low, _NO_BOUND), jnp.minimum(high, 1 - _NO_BOUND)
+        if is_consensus:
+            return log_mass_above(k, m, low, whole, problem.rule)
+        return log_mass(k, m, low, high, whole, problem.rule)
+    tail, is_peak_below = log_far_tail(k, m, problem.edges[state, 0], problem.surfaces)
+    at_low = jnp.where(low > 0, tail, -jnp.inf), is_peak_below & (low > 0)
     if is_consensus:
-        return log_mass_above(k, m, low, whole, problem.rule)
-    return log_mass(k, m, low, high, whole, problem.rule)
+        value = join_above(at_low, whole)
+    else:
+        tail, is_peak_not_above = log_far_tail(k, m, problem.edges[state, 1], problem.surfaces)
+        value = join_between(at_low, (jnp.where(high < 1, tail, -jnp.inf), is_peak_not_above | (high >= 1)), whole)
+    positives, negatives = _by_label(counts)
+    are_few = positives + negatives < FEW
+    few = _look_up(problem, state, jnp.where(are_few, positives, 0), jnp.where(are_few, negatives, 0))
+    return jnp.where(are_few, few, value)
 
 
 def state_log_bound(problem: Problem, state: jax.Array | int, counts: jax.Array, *, is_consensus: bool) -> jax.Array:

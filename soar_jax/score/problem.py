@@ -14,6 +14,7 @@ from soar_jax.score.bounded import quadrature
 from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.tables import log_gamma_table, prior_table, state_table
+from soar_jax.score.tails import FEW, tail_tables
 
 NUM_PLANES = 6
 MAX_RULES = (1 << NUM_PLANES) - 1
@@ -59,10 +60,12 @@ class Problem(NamedTuple):
         See `soar_jax.score.tables.log_gamma_table`; of size (4, 3, 1) for more than `MAX_TABLE_ROWS` rows, where a
         formula takes its place and memory does not grow with the rows.
     states : (4, num_positives + 1, num_negatives + 1) float64
-        See `soar_jax.score.tables.state_table`; of size (4, 1, 1) for rates without bounds and for tables of more than
-        `MAX_STATE_ROWS` rows.
+        See `soar_jax.score.tables.state_table`; of size (4, 1, 1) for rates without bounds. For tables of more than
+        `MAX_STATE_ROWS` rows only states of fewer than `soar_jax.score.tails.FEW` are in it.
     rule : (2, num_nodes) float64
-        Quadrature for rates with bounds where ``states`` is not there; of size (2, 0) where it is not needed.
+        Quadrature for rates with bounds where ``states`` does not hold all; of size (2, 0) where it is not needed.
+    surfaces, edges
+        See `soar_jax.score.tails.tail_tables`: far tails looked up in place of the quadrature; empty where not.
     prior : (2, num_kinds, MAX_RULES + 2) float64
         Log prior by side, kind (index 0: empty slots, never a rule) and number of rules of that kind.
     total : () int64
@@ -85,6 +88,8 @@ class Problem(NamedTuple):
     log_gamma: Leaf
     states: Leaf
     rule: Leaf
+    surfaces: Leaf
+    edges: Leaf
     prior: Leaf
     total: Leaf
     wrong: Leaf
@@ -124,6 +129,9 @@ def make_problem(
     positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
     total = layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT)
+    needs_integrals = hyper.is_bounded and layout.num_rows > MAX_STATE_ROWS
+    nowhere = (np.zeros(0), np.zeros((4, 2, 8)))
+    surfaces, edges = tail_tables(np.asarray(hyper.low), np.asarray(hyper.high)) if needs_integrals else nowhere
     # one transfer of host arrays: each `jnp.asarray` would compile a program of its own
     host = Problem(
         bits=bits,
@@ -139,7 +147,9 @@ def make_problem(
         constant=np.asarray(log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high).sum()),
         log_gamma=_log_gamma(hyper, layout.num_rows),
         states=_states(hyper, layout),
-        rule=quadrature() if hyper.is_bounded and layout.num_rows > MAX_STATE_ROWS else np.zeros((2, 0)),
+        rule=quadrature() if needs_integrals else np.zeros((2, 0)),
+        surfaces=surfaces,
+        edges=edges,
         prior=prior,
         total=np.asarray(total, dtype=np.int64),
         wrong=np.array([positive, negative], dtype=np.float64),
@@ -177,9 +187,11 @@ def _log_gamma(hyper: Hyperparameters, num_rows: int) -> np.ndarray:
 
 
 def _states(hyper: Hyperparameters, layout: BitLayout) -> np.ndarray:
-    """Tabulate the states' likelihoods where rates have bounds and rows are few, padded to share compilations."""
-    if not hyper.is_bounded or layout.num_rows > MAX_STATE_ROWS:
+    """Tabulate the states' likelihoods where rates have bounds, padded to share compilations."""
+    if not hyper.is_bounded:
         return np.zeros((4, 1, 1))
+    if layout.num_rows > MAX_STATE_ROWS:
+        return state_table(hyper, FEW - 1, FEW - 1)
     sizes = [round_up_to_bucket(n + 1, _MIN_COUNTS) for n in (layout.num_positives, layout.num_negatives)]
     table = np.zeros((4, *sizes))
     table[:, : layout.num_positives + 1, : layout.num_negatives + 1] = state_table(

@@ -120,15 +120,18 @@ def test_candidates_may_be_fewer_than_what_was_searched():
     assert np.isinf(prior_table(few, 63)[0, 0, 4:]).all() and np.isinf(prior_table(few, 63)[1, 0, 1:]).all()
 
 
+@pytest.mark.parametrize("max_weight", [20, 400])
 @in_float64
-def test_a_bounded_likelihood_by_table_and_by_quadrature_agree_with_the_host():
-    target, *_ = random_target(6, num_rows=60, max_weight=20, bounded=True)
+def test_a_bounded_likelihood_looked_up_and_by_quadrature_agrees_with_the_host(max_weight):
+    """Weights up to 20: all states are in one table; up to 400, small ones are, and of others the tails."""
+    target, *_ = random_target(6, num_rows=60, max_weight=max_weight, bounded=True)
     problem = target.problem
-    by_quadrature = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
+    assert (max_weight > 20) == bool(problem.surfaces.size)
+    by_quadrature = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()), surfaces=jnp.zeros(0))
     rng = np.random.default_rng(0)
     totals = int(problem.total) & LOW_HALF, int(problem.total) >> NEGATIVE_SHIFT
     for _ in range(40):
-        positives, negatives = (rng.multinomial(n, rng.dirichlet(np.full(4, 0.6))) for n in totals)
+        positives, negatives = (rng.multinomial(n, rng.dirichlet(np.full(4, 0.4))) for n in totals)
         counts = jnp.asarray(pack_counts(positives, negatives))
         nothing = np.zeros_like(target.hyper.searched)
         prior = host_log_joint(np.zeros(4), np.zeros(4), nothing, target.hyper)
