@@ -20,16 +20,18 @@ from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT, lay_out
 from soar_jax.candidates.pools import Pool
 from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
-from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
+from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL, JUMP, REPLACE
 from soar_jax.sampling.run import run
 from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.rates import draw_rates
 from soar_jax.score.target import Target
 from soar_jax.states import STATES, states_of
 
 NUM_ROWS, NUM_PATTERNS = 120, (6, 5)
 NUM_BINS = 10
 NUM_CHAINS, DRAWS_EACH, THIN = 4, 25, 6
-PLAN = ((FLIP, 20), (EXCHANGE, 4), (HEAL, 2))
+PLAN = ((FLIP, 20), (EXCHANGE, 4), (HEAL, 2), (JUMP, 1), (REPLACE, 1))
+NOTHING = np.zeros(4, dtype=np.int64)
 SPEAKS_POSITIVE = np.array([True, False, True, False])
 
 
@@ -62,7 +64,7 @@ def one(seed, covers, patterns, hyper):
     for side in (0, 1):
         rate = rng.beta(hyper.rule_alpha[side], hyper.rule_beta[side])
         z.append(rng.random(len(lengths[side])) < rate[lengths[side] - 1])
-    rho = rng.beta(hyper.alpha, hyper.beta)
+    rho = draw_rates(rng, hyper, NOTHING, NOTHING)
     state = states_of(*(covers[side][z[side]].any(axis=0) for side in (0, 1)))
     probability = np.where(SPEAKS_POSITIVE, rho, 1 - rho)
     y = (rng.random(NUM_ROWS) < probability[state]).astype(np.int64)
@@ -81,8 +83,7 @@ def one(seed, covers, patterns, hyper):
     members = [included[:, side, : len(lengths[side])] for side in (0, 1)]
     counts = draws.counts.reshape(-1, 4)[: len(included)]
     positives, negatives = counts & LOW_HALF, counts >> NEGATIVE_SHIFT
-    hits, misses = np.where(SPEAKS_POSITIVE, positives, negatives), np.where(SPEAKS_POSITIVE, negatives, positives)
-    rates = rng.beta(hits + hyper.alpha, misses + hyper.beta)
+    rates = draw_rates(rng, hyper, positives, negatives)
     row_state = states_of(*((members[side] & covers[side][:, 0]).any(axis=1) for side in (0, 1)))
     rows = np.take_along_axis(np.where(SPEAKS_POSITIVE, rates, 1 - rates), row_state[:, None], axis=1)[:, 0]
     truth = {
@@ -108,10 +109,10 @@ def main(argv=None) -> dict:
     sizes = np.stack([np.bincount(pool.length, minlength=longest + 1)[1:] for pool in pools])
     kind = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)  # a kind is a length
     hyper = Hyperparameters(
-        alpha=np.array([8.0, 8.0, 3.0, 3.0]),
-        beta=np.array([2.0, 2.0, 3.0, 3.0]),
-        low=np.zeros(4),
-        high=np.ones(4),
+        alpha=np.ones(4),
+        beta=np.ones(4),
+        low=np.array([0.7, 0.7, 0.3, 0.3]),
+        high=np.array([1.0, 1.0, 0.7, 0.7]),
         kind=np.stack([kind, kind]),
         rule_alpha=np.full(sizes.shape, 1.0),
         rule_beta=np.full(sizes.shape, 3.0),
@@ -136,7 +137,8 @@ def main(argv=None) -> dict:
     for ax in axes[len(all_ranks) :]:
         ax.axis("off")
     lines = [
-        f"{number} data sets of {NUM_ROWS} rows drawn from the prior, {NUM_PATTERNS[0]} + {NUM_PATTERNS[1]} candidates; "
+        f"{number} data sets of {NUM_ROWS} rows drawn from the prior (rates with bounds 0.3 and 0.7), {NUM_PATTERNS[0]} + "
+        f"{NUM_PATTERNS[1]} candidates, all kernels of the default plan; "
         f"{num_draws} draws each ({NUM_CHAINS} chains, 4 temperatures, every {THIN}th round). The rank of the true value "
         f"among the draws, in {NUM_BINS} bins, against uniform:",
         "",

@@ -250,7 +250,7 @@ def _check_ladder(figures: Figures) -> list[str]:
     if not _has_few_trips(figures):
         return []
     least = min(figures.round_trips)
-    return [f"in a chain only {least} replicas have come back from the prior (at least {MIN_ROUND_TRIPS} wanted)"]
+    return [f"in a chain only {least} replicas have arrived from the prior (at least {MIN_ROUND_TRIPS} wanted)"]
 
 
 def _advise(figures: Figures) -> list[str]:

@@ -60,7 +60,7 @@ class Replicas(NamedTuple):
     states : PairState
         Leaves have leading axes (num_chains, num_temperatures).
     journey : (num_chains, num_temperatures) int32
-        0: not yet at the cold end; 1: on its way to the prior; 2: on its way back.
+        0: not yet at an end of the ladder; 1: last at the cold end; 2: last at the prior.
     round : () int32
         Rounds so far.
     """
@@ -85,7 +85,7 @@ class RoundSums(NamedTuple):
     acceptance : (num_chains, num_kernels, num_temperatures) float64
     swap_probability : (num_chains, num_temperatures - 1) float64
     round_trips : (num_chains,) int32
-        Replicas that came back from the prior.
+        Replicas that arrived at the cold end from the prior.
     """
 
     inclusion: Leaf
@@ -182,11 +182,12 @@ def _swap(rng_keys: jax.Array, replicas: Replicas, ladder: jax.Array) -> tuple[R
 
 
 def _count_trips(journey: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Note which replicas stand at an end of the ladder; return the journeys and the trips completed."""
-    hot, cold = journey[:, 0], journey[:, -1]
-    trips = (cold == 2).astype(jnp.int32)  # noqa: PLR2004
-    journey = journey.at[:, 0].set(jnp.where(hot == 1, 2, hot))
-    return journey.at[:, -1].set(1), trips
+    """Note which replicas stand at an end of the ladder; return the journeys and the arrivals from the prior.
+
+    At the hot end a replica is drawn afresh, so that each arrival is independent of what the chain knew before.
+    """
+    arrivals = (journey[:, -1] == 2).astype(jnp.int32)  # noqa: PLR2004
+    return journey.at[:, 0].set(2).at[:, -1].set(1), arrivals
 
 
 def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan) -> tuple[Replicas, RoundSums]:
