@@ -36,6 +36,7 @@ gpu_device_info {
   memory_bandwidth: 2039000000000  l2_cache_size: 41943040  clock_rate_ghz: 1.41  device_memory_size: 85100000000
 }
 """
+NUM_RESTARTS = 64
 NOT_LAUNCHED = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "conditional", "call"}
 
 
@@ -133,6 +134,8 @@ def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[.
     from soar_jax.score.counting import count_all
     from soar_jax.score.pair import best_flip, pair_from
     from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, price_page
+    from soar_jax.search import anneal_step
+    from soar_jax.search.descent import descend_block
 
     problem, num_words = target.problem, target.problem.bits.shape[1]
     pair = pair_from(problem, included)
@@ -160,9 +163,13 @@ def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[.
     def one(setup: Any, replicas: Replicas, key_data: jax.Array) -> Any:
         return one_round(jax.random.wrap_key_data(key_data), replicas, setup, DEFAULT_PLAN)
 
+    settings = anneal_step.Settings(np.float64(1), np.float64(0.5), np.ones(NUM_RESTARTS, bool), np.array(False))
+    restarts = anneal_step.start(problem, NUM_RESTARTS), settings, np.zeros((NUM_RESTARTS, 4))
     return {
         "read the pool once": (count_all, (problem, np.int32(0), masks[:2])),
         "best of all neighbours": (best_flip, (problem, pair, np.int32(0), np.array(False))),
+        f"one annealing step, {NUM_RESTARTS} restarts": (anneal_step.step, (problem, target.numbered_pool, *restarts)),
+        "descend from one pair": (descend_block, (problem, target.numbered_pool, pair)),
         "price a page for eight pairs": (
             lambda *given: price_page(*given, best_case=False),
             (problem, *page, queries),

@@ -63,6 +63,9 @@ def _num_threads(num_chains: int) -> int:
     return max(n for n in range(1, (os.cpu_count() or 1) + 1) if num_chains % n == 0)
 
 
+_states_of = jax.jit(jax.vmap(state_of, in_axes=(None, 0)))
+
+
 class Sampler:
     """The state of a run between blocks: replicas, ladder, weights, and what warm-up has learnt."""
 
@@ -95,7 +98,7 @@ class Sampler:
         ]
         pairs = [pair_from(problem, start) for start in starts]
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
-        states = jax.jit(jax.vmap(state_of, in_axes=(None, 0)))(problem, stacked)
+        states = _states_of(problem, stacked)
         shape = (num_chains, num_temperatures)
         states = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*shape, *leaf.shape[1:]), states)
         self.num_chains, self.num_threads = num_chains, _num_threads(num_chains)

@@ -160,13 +160,25 @@ def flip_log_bounds(
 def best_flip(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Find the best neighbour by one kind of move: its pattern and its log joint, -inf where there is none.
 
-    Where integrals between bounds are computed, a few neighbours at a time are tried, in the order of an upper bound of
-    their log joint, until none that is left can be better; the result is exact.
+    Where likelihoods are dear, on large tables with bounds, a CPU tries a few neighbours at a time in the order of an
+    upper bound; on other devices a loop that ends by what it finds would wait for the host in every turn, and all
+    neighbours are computed at once. The result is the same.
     """
+    arguments = (problem, pair, side, is_removal)
     if not problem.rule.size:
-        log_joints = flip_log_joints(problem, pair, side, is_removal)
-        index = jnp.argmax(log_joints).astype(jnp.int32)
-        return index, log_joints[index]
+        return best_of_all(*arguments)
+    return jax.lax.platform_dependent(*arguments, cpu=best_by_bounds, default=best_of_all)
+
+
+def best_of_all(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Compute every neighbour's log joint and take the best."""
+    log_joints = flip_log_joints(problem, pair, side, is_removal)
+    index = jnp.argmax(log_joints).astype(jnp.int32)
+    return index, log_joints[index]
+
+
+def best_by_bounds(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Compute a few neighbours at a time, the highest upper bounds first, until none that is left can be better."""
     found = _neighbours(problem, pair, side, is_removal)
     at_most = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
     at_most = jnp.where(found.eligible, at_most + found.log_prior, -jnp.inf)

@@ -50,8 +50,11 @@ _descend = jax.jit(descend_block)
 def batch_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[range]:
     """Share the restarts out in batches of like size, as many as keep the threads busy and their planes in the cache.
 
-    A batch has at least two chains, if need be one that idles: XLA compiles a single one to far slower code.
+    A batch has at least two chains, if need be one that idles: XLA compiles a single one to far slower code. Devices
+    that are no CPU get all restarts at once.
     """
+    if jax.default_backend() != "cpu":
+        return [range(max(2, num_restarts))]
     largest = np.clip(BATCH_BYTES // (2 * NUM_PLANES * 8 * num_words), 2, MAX_BATCH)
     num_batches = num_threads * -(-num_restarts // int(num_threads * largest))
     size = max(2, -(-num_restarts // num_batches))

@@ -186,7 +186,20 @@ def _propose(
 
 
 def _look_up(problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Array, known: jax.Array) -> jax.Array:
-    """Fill in the best flip of the chains that want it: one pass over the pool each, one chain after the other."""
+    """Fill in the best flip of the chains that want it.
+
+    On a CPU few chains ask at once, and one pass over the pool each, one chain after the other, is the least work. On
+    other devices that loop would wait for the host in every turn: there all chains look, and those that asked keep it.
+    """
+    return jax.lax.platform_dependent(
+        problem, pairs, moves, is_wanted, known, cpu=look_up_in_turn, default=look_up_together
+    )
+
+
+def look_up_in_turn(
+    problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Array, known: jax.Array
+) -> jax.Array:
+    """Look for one chain after the other."""
     chains = jnp.arange(is_wanted.shape[0], dtype=jnp.int32)
 
     def next_after(chain: jax.Array) -> jax.Array:
@@ -201,6 +214,15 @@ def _look_up(problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Arr
 
     start = next_after(jnp.int32(-1)), known
     return jax.lax.while_loop(lambda carry: carry[0] < chains.size, look, start)[1]
+
+
+def look_up_together(
+    problem: Problem, pairs: Pair, moves: jax.Array, is_wanted: jax.Array, known: jax.Array
+) -> jax.Array:
+    """Look for all chains at once."""
+    found, _ = jax.vmap(best_flip, (None, 0, 0, 0))(problem, pairs, moves % 2, moves >= 2)  # noqa: PLR2004
+    is_asked = is_wanted[:, None] & (moves[:, None] == jnp.arange(known.shape[1], dtype=moves.dtype))
+    return jnp.where(is_asked, found[:, None], known)
 
 
 def _accept(

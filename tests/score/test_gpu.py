@@ -21,3 +21,8 @@ def test_reading_all_patterns_takes_a_few_kernels_and_no_wait_for_the_host():
     assert costs["price a page for eight pairs"].kernels <= 12 and not costs["price a page for eight pairs"].loops
     # of a round's loops only a draw from the prior and a jump do not know their length
     assert costs["one sampling round, 4 chains x 20"].unknown_loops <= 2
+    # every restart looks at all neighbours at once: no loop at all
+    assert not costs["one annealing step, 64 restarts"].loops and costs["one annealing step, 64 restarts"].kernels <= 60
+    assert not costs["best of all neighbours"].loops
+    # a descent is one loop of passes, which ends by what it finds
+    assert costs["descend from one pair"].unknown_loops <= 2
