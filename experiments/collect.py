@@ -266,6 +266,13 @@ def rule_learners(r):
     return "Error / log loss, and SOAR's on the same tables: " + ", ".join(parts) + "."
 
 
+def verdict(r):
+    return (
+        f"{len(r['runs'])} runs on posteriors that can be listed: {r['trusted']} trusted, of these {r['trusted_wrong']} with an inclusion "
+        f"more than 0.1 off; {r['refused_good']} good runs refused; default settings trusted in {r['default_trusted']} of {r['default_runs']}."
+    )
+
+
 HEADLINES = {
     "noise": noise,
     "power": power,
@@ -278,6 +285,7 @@ HEADLINES = {
     "posterior_convergence": convergence,
     "ingredients": ingredients,
     "sbc": sbc,
+    "verdict": verdict,
     "calibration": calibration,
     "uncertainty": uncertainty,
     "peers": peers,
