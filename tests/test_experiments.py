@@ -22,6 +22,7 @@ from experiments import (
     synthetic,
     tradeoff,
     uncertainty,
+    verdict,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -69,7 +70,7 @@ def test_adult_quick(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty, seeds, dnf, rule_learners],
+    [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty, seeds, dnf, rule_learners, verdict],
 )
 def test_other_studies_quick(module, tmp_path):
     run(module, tmp_path)
