@@ -266,6 +266,17 @@ def rule_learners(r):
     return "Error / log loss, and SOAR's on the same tables: " + ", ".join(parts) + "."
 
 
+def merging(r):
+    first, last = r["variants"]["raw, integrated"], r["variants"]["merged, looked up"]
+    return (
+        f"Adult, {r['rows']:,} rows, merged rows and looked-up tails against neither: annealing "
+        f"{last['anneal_steps_per_second'] / first['anneal_steps_per_second']:.1f} x, descents "
+        f"{first['descent_seconds'] / last['descent_seconds']:.1f} x, sampling rounds "
+        f"{last['rounds_per_second_150'] / first['rounds_per_second_150']:.1f} x among 150 candidates per side and "
+        f"{last['rounds_per_second_1000'] / first['rounds_per_second_1000']:.1f} x among 1,000."
+    )
+
+
 def verdict(r):
     return (
         f"{len(r['runs'])} runs on posteriors that can be listed: {r['trusted']} trusted, of these {r['trusted_wrong']} with an inclusion "
@@ -299,6 +310,7 @@ HEADLINES = {
     "benchmarks/flips": flips,
     "benchmarks/rows": rows,
     "benchmarks/samplers": samplers,
+    "benchmarks/merging": merging,
     "benchmarks/gpu": gpu,
 }
 
