@@ -19,6 +19,7 @@ ROOMS = (
     {"score"},
     {"search", "sampling"},
     {"posterior"},
+    {"reasons"},
     {"estimators"},
     {"cli"},
     {"__main__"},
