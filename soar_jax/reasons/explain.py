@@ -18,7 +18,7 @@ from soar_jax.reasons.facts import RuleFacts, RuleModel
 from soar_jax.reasons.near import NOT_NEAR, distinct_rows, truths_of
 from soar_jax.reasons.open_states import open_states, state_names
 from soar_jax.reasons.wording import html_table, plain_cell, state_text
-from soar_jax.states import STATES, states_of
+from soar_jax.states import STATES
 
 FORMAT = "soar-jax explanations"
 FORMAT_VERSION = 1
@@ -53,8 +53,7 @@ class Explanations(Sequence[Explanation]):
         self._values = TableValues(frame)
         self._read: dict[str, tuple[IntArray, list[Plain | None]]] = {}
         self._truths = truths_of(model.rules, self._values)
-        fired, num_positive = self._truths.fired, model.num_positive
-        self._states = states_of(*(np.asarray(mine.any(axis=1)) for mine in np.hsplit(fired, [num_positive])))
+        self._states = model.states_of(self._truths.fired)
 
     @property
     def state(self) -> np.ndarray:

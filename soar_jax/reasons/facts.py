@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import FloatArray, IntArray
+from soar_jax._base import BoolArray, FloatArray, IntArray
 from soar_jax.data.columns import plain_value
 from soar_jax.data.labels import by_class
 from soar_jax.rules import Rule, RuleSet, rule_ids
 from soar_jax.score.intervals import interval
-from soar_jax.states import STATES
+from soar_jax.states import STATES, states_of
 
 _FRESH = ("fresh_support", "fresh_precision", "fresh_low", "fresh_high")
 
@@ -135,6 +135,11 @@ class RuleModel:
     def labels_of(self, states: IntArray) -> np.ndarray:
         """Most probable class of rows in these states, as ``predict`` gives it."""
         return self.classes[np.argmax(by_class(self.rates, self.positive_index), axis=1)][states]
+
+    def states_of(self, fired: BoolArray) -> IntArray:
+        """State of each row, from which rules fire on it."""
+        positive, negative = fired[:, : self.num_positive], fired[:, self.num_positive :]
+        return states_of(np.asarray(positive.any(axis=1)), np.asarray(negative.any(axis=1)))
 
     @property
     def by_strength(self) -> IntArray:

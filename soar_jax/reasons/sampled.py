@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soar_jax._base import BoolArray, IntArray
-from soar_jax.candidates.pools import Pool
 from soar_jax.posterior.families import FAMILY_SIMILARITY
-from soar_jax.posterior.posterior import Posterior
-from soar_jax.rules import Rule, RuleSet
+from soar_jax.reasons.conflicts import places_in_pool
+from soar_jax.rules import RuleSet
 
-
-def places_in_pool(rules: Sequence[Rule], pool: Pool) -> list[int | None]:
-    """Find rules among the candidates of a side; None for a rule that is none of them."""
-    place = {pattern: i for i, pattern in enumerate(pool.patterns)}
-    return [place.get(rule.conditions) for rule in rules]
+if TYPE_CHECKING:
+    from soar_jax.posterior.posterior import Posterior
 
 
 def inclusion_of(posterior: Posterior, sets: tuple[RuleSet, RuleSet]) -> list[float | None]:
@@ -28,19 +25,31 @@ def inclusion_of(posterior: Posterior, sets: tuple[RuleSet, RuleSet]) -> list[fl
     return found
 
 
-def clash_probability(posterior: Posterior, positive: int, negative: int) -> tuple[float, float]:
-    """How probable a conflict is: share of the draws with both candidates, and with look-alikes of both that clash.
+def clash_probability(posterior: Posterior, sets: tuple[RuleSet, RuleSet]) -> Callable[[int, int], tuple[float, float]]:
+    """Return how probable a conflict of two opposite rules is, by their places in the sets.
 
-    Look-alikes cover nearly the same training rows (Jaccard similarity of at least one half); two of them clash where
-    they share a training row.
+    First the share of the draws with both rules; then the share with look-alikes of both that clash. Look-alikes cover
+    nearly the same training rows (Jaccard similarity of at least one half); two of them clash where they share a
+    training row. NaN for a rule that is no candidate.
     """
+    places = [places_in_pool(rules.rules, pool) for rules, pool in zip(sets, posterior.pools, strict=True)]
     members = [np.asarray(m).reshape(-1, m.shape[-1]) for m in posterior._members]
-    both = members[0][:, positive] & members[1][:, negative]
-    mine, theirs = (_look_alikes(posterior, side, i) for side, i in enumerate((positive, negative)))
-    bits = [posterior.pools[side].bits[family] for side, family in enumerate((mine, theirs))]
-    clash: BoolArray = np.stack([(row & bits[1]).any(axis=1) for row in bits[0]])
-    in_dispute = (members[0][:, mine].astype(np.float32) @ clash.astype(np.float32)) * members[1][:, theirs]
-    return float(both.mean()), float((in_dispute > 0).any(axis=1).mean())
+    families = [
+        [None if i is None else _look_alikes(posterior, side, i) for i in mine] for side, mine in enumerate(places)
+    ]
+
+    def probability(positive: int, negative: int) -> tuple[float, float]:
+        own, other = places[0][positive], places[1][negative]
+        alike = families[0][positive], families[1][negative]
+        if own is None or other is None or alike[0] is None or alike[1] is None:
+            return float("nan"), float("nan")
+        both = members[0][:, own] & members[1][:, other]
+        bits = posterior.pools[0].bits[alike[0]], posterior.pools[1].bits[alike[1]]
+        clash: BoolArray = np.stack([(row & bits[1]).any(axis=1) for row in bits[0]])
+        rivals = members[0][:, alike[0]].astype(np.float32) @ clash.astype(np.float32)
+        return float(both.mean()), float(((rivals > 0) & members[1][:, alike[1]]).any(axis=1).mean())
+
+    return probability
 
 
 def _look_alikes(posterior: Posterior, side: int, candidate: int) -> IntArray:

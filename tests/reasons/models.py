@@ -74,9 +74,12 @@ def make_model(positive, negative=(), columns=None, estimator="SOARClassifier", 
 
 
 def literals_of(column, kind, missing=True):
-    """Literals of a column of a kind: levels, numbers or dates."""
+    """Literals of a column of a kind: levels, numbers, dates, or numbers of which some are levels too."""
     if kind == "level":
         about = st.tuples(st.sampled_from(["==", "!="]), st.sampled_from(LEVELS))
+    elif kind == "mixed":
+        named = st.tuples(st.sampled_from(["==", "!="]), st.sampled_from([30, "x", 0.1, 12.0]))
+        about = st.one_of(named, st.tuples(st.sampled_from(["<=", ">"]), st.sampled_from(CUTS)))
     else:
         about = st.tuples(st.sampled_from(["<=", ">"]), st.sampled_from(CUTS if kind == "number" else DAYS))
     if missing:
@@ -88,7 +91,7 @@ def values_of_kind(kind, size):
     """A column of that kind with missing values, unseen levels and odd values."""
     if kind == "level":
         return st.lists(st.sampled_from([*LEVELS, "unseen", 7, None, float("nan")]), min_size=size, max_size=size)
-    if kind == "number":
+    if kind in ("number", "mixed"):
         odd = [None, float("nan"), float("inf"), -float("inf"), -1.5, -1.4, 0, 0.05, 0.1, 12.0, 30, 31.0, "2", "odd"]
         return st.lists(st.sampled_from(odd), min_size=size, max_size=size)
     days = [*DAYS, "2019-05-05", "2020-03-01", "2035-01-01", None, "no day", pd.Timestamp("2021-12-31 00:00:01")]
@@ -99,7 +102,7 @@ def values_of_kind(kind, size):
 def models_and_rows(draw, num_rows=6, max_rules=4, num_columns=4, missing=True):
     """A random model over columns with hostile names, and rows for it."""
     names = draw(st.permutations(HOSTILE))[:num_columns]
-    kinds = [draw(st.sampled_from(["level", "number", "date"])) for _ in names]
+    kinds = [draw(st.sampled_from(["level", "number", "date", "mixed"])) for _ in names]
     literal = st.one_of(*[literals_of(n, k, missing) for n, k in zip(names, kinds, strict=True)])
     rule = st.lists(literal, min_size=1, max_size=3, unique=True)
     positive, negative = (draw(st.lists(rule, max_size=max_rules)) for _ in range(2))

@@ -80,7 +80,7 @@ def some_values(column_literals):
         stamps = [pd.Timestamp(c) for c in cuts]
         return [t + pd.Timedelta(d, "us") for t in stamps for d in (-1, 0, 1)]
     if cuts:
-        return [x for c in cuts for x in (np.nextafter(c, -np.inf), c, np.nextafter(c, np.inf))]
+        return [*levels, *(x for c in cuts for x in (np.nextafter(c, -np.inf), c, np.nextafter(c, np.inf)))]
     if levels and all(isinstance(level, bool) for level in levels):
         return [True, False]
     return [*levels, "some level that no rule names"]
