@@ -136,9 +136,7 @@ def estimator_in(path: str, command: str) -> Any:
         raise InputError(f"There is no model file {path}.")
     model = load(path)
     if isinstance(model, Committee):
-        raise InputError(
-            f"soar {command} needs a model of `soar fit`; {path} holds a committee of many pairs of rules."
-        )
+        raise InputError(f"soar {command} needs one pair of rule sets, and {path} holds a committee of many.")
     return model
 
 

@@ -94,7 +94,7 @@ class ReasonsMixin(PredictionMixin):
         >>> X, y = datasets.load_car()
         >>> found = SOARClassifier().fit(X, y).contrast(X.iloc[[0]], to=1, fixed=["buyingPrice"])
         >>> found.num_changes
-        2
+        3
         """
         from soar_jax.reasons.contrast import Limits, find_contrasts
 

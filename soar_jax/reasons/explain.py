@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax import __version__
-from soar_jax._base import FloatArray, IntArray, Plain
+from soar_jax._base import BoolArray, FloatArray, IntArray
 from soar_jax.data.columns import TableValues, plain_value
-from soar_jax.reasons.explanation import Explanation, NearMiss, near_text
+from soar_jax.reasons.explanation import Explanation, NearMiss
 from soar_jax.reasons.facts import RuleFacts, RuleModel
 from soar_jax.reasons.near import NOT_NEAR, distinct_rows, truths_of
 from soar_jax.reasons.open_states import open_states, state_names
-from soar_jax.reasons.wording import html_table, plain_cell, state_text
+from soar_jax.reasons.wording import cell_text, html_table, plain_cell, state_text
 from soar_jax.states import STATES
 
 FORMAT = "soar-jax explanations"
@@ -51,7 +52,7 @@ class Explanations(Sequence[Explanation]):
         self.frame = frame
         self.max_reasons = max_reasons
         self._values = TableValues(frame)
-        self._read: dict[str, tuple[IntArray, list[Plain | None]]] = {}
+        self._read: dict[str, tuple[IntArray, list[str]]] = {}
         self._truths = truths_of(model.rules, self._values)
         self._states = model.states_of(self._truths.fired)
 
@@ -168,24 +169,36 @@ class Explanations(Sequence[Explanation]):
                     continue
                 literal = truths.literals[place]
                 rows = np.flatnonzero(truths.near[:, r] == place)
-                value_codes, values = self._distinct_values(literal.column)
+                value_codes, values = self._distinct_texts(literal.column)
                 used, mine = np.unique(value_codes[rows], return_inverse=True)
                 codes[rows, r] = len(texts) + mine
-                texts += [f"{fact.id} fails on {near_text(literal, values[code])}" for code in used]
+                said = f"{fact.id} fails on {literal}"
+                texts += [f"{said} ({values[code]})" for code in used.tolist()]
         first, inverse = distinct_rows(codes)
-        said = []
-        for i in first:
-            near = np.flatnonzero(codes[i] >= 0)
-            shown, left_out = self._strongest(near)
-            more = [f"and {len(left_out)} more"] if len(left_out) else []
-            said.append(_BETWEEN.join([*(texts[code] for code in codes[i, shown]), *more]))
-        return np.array(said, dtype=object)[inverse]
+        codes = codes[first]
+        shown = self._shown(codes >= 0)
+        num_shown = shown.sum(axis=1)
+        more = ((codes >= 0).sum(axis=1) - num_shown).tolist()
+        words = np.array(texts, dtype=object)[codes[shown]].tolist()
+        lines = [
+            _BETWEEN.join([*words[start:end], f"and {left} more"] if left else words[start:end])
+            for (start, end), left in zip(pairwise([0, *np.cumsum(num_shown).tolist()]), more, strict=True)
+        ]
+        return np.array(lines, dtype=object)[inverse]
 
-    def _distinct_values(self, column: str) -> tuple[IntArray, list[Plain | None]]:
-        """Code of each row's value in a column, and the value behind each code; -1 is the last, missing."""
+    def _shown(self, near: BoolArray) -> BoolArray:
+        """Which of the rules of each row to show: the strongest."""
+        if self.max_reasons is None or self.max_reasons >= near.shape[1]:
+            return near
+        ranks = np.where(near, self._rank, near.shape[1])
+        worst = np.partition(ranks, self.max_reasons - 1, axis=1)[:, self.max_reasons - 1]
+        return near & (ranks <= worst[:, None])
+
+    def _distinct_texts(self, column: str) -> tuple[IntArray, list[str]]:
+        """Code of each row's value in a column, and the text behind each code; -1 is the last, missing."""
         if column not in self._read:
             codes, values = self._values[column].levels
-            self._read[column] = (codes, [*(plain_cell(value) for value in values), None])
+            self._read[column] = (codes, [*(cell_text(value) for value in values), "missing"])
         return self._read[column]
 
     def to_json(self, indent: int | None = None) -> str:
