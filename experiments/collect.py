@@ -158,6 +158,15 @@ def rows(r):
     )
 
 
+def explain(r):
+    parts = [f"{x['rows']:,} rows ({x['kind']}) {x['frame_s']:.2f} s" for x in r["results"] if x["rows"] >= 100_000]
+    found = r["contrast"]
+    return (
+        f"`explain(X).to_frame()` of Adult, {r['rules'][0]} + {r['rules'][1]} rules, one core: {', '.join(parts)}. `contrast` per row: "
+        f"median {found['median_ms']:.0f} ms, worst {found['worst_ms']:.0f} ms."
+    )
+
+
 def gpu(r):
     parts = [f"{name} {f['launches']}" for name, f in r["programs"].items()]
     return "Launches on an A100, compiled without one, loops as turns x (launches): " + "; ".join(parts) + "."
@@ -311,6 +320,7 @@ HEADLINES = {
     "benchmarks/rows": rows,
     "benchmarks/samplers": samplers,
     "benchmarks/merging": merging,
+    "benchmarks/explain": explain,
     "benchmarks/gpu": gpu,
 }
 

@@ -17,9 +17,12 @@ _WHERE = {
     "BetterPairWarning": "_base",
     "Certificate": "search.certificate",
     "Committee": "posterior.committee",
+    "Contrasts": "reasons.contrasts",
     "Diagnosis": "posterior.diagnosis",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
+    "Explanation": "reasons.explanation",
+    "Explanations": "reasons.explain",
     "InputError": "_base",
     "Literal": "data.literals",
     "NoiseCheck": "estimators.noise_check",
@@ -48,9 +51,12 @@ __all__ = [
     "BetterPairWarning",
     "Certificate",
     "Committee",
+    "Contrasts",
     "Diagnosis",
     "ErrorRatio",
     "ExpectedRules",
+    "Explanation",
+    "Explanations",
     "InputError",
     "Literal",
     "NoiseCheck",
@@ -91,6 +97,9 @@ if TYPE_CHECKING:
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning as UntrustedPosteriorWarning
     from soar_jax.posterior.posterior import Posterior as Posterior
     from soar_jax.programs import keep_programs as keep_programs
+    from soar_jax.reasons.contrasts import Contrasts as Contrasts
+    from soar_jax.reasons.explain import Explanations as Explanations
+    from soar_jax.reasons.explanation import Explanation as Explanation
     from soar_jax.rules import Rule as Rule
     from soar_jax.rules import RuleSet as RuleSet
     from soar_jax.sampling.numpyro_kernel import SOARKernel as SOARKernel

@@ -127,6 +127,19 @@ def make_model(args: argparse.Namespace) -> Any:
     return kind(**{name: value for name, value in given.items() if value is not None})
 
 
+def estimator_in(path: str, command: str) -> Any:
+    """Read the fitted estimator of a model file; a committee has no rules of its own to name."""
+    from soar_jax.estimators.load import load
+    from soar_jax.posterior.committee import Committee
+
+    if not Path(path).is_file():
+        raise InputError(f"There is no model file {path}.")
+    model = load(path)
+    if isinstance(model, Committee):
+        raise InputError(f"soar {command} needs one pair of rule sets, and {path} holds a committee of many.")
+    return model
+
+
 def check_out(path: str) -> Path:
     """Find out before the work, not after it, that a file cannot be written."""
     out = Path(path)

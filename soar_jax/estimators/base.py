@@ -35,6 +35,7 @@ from soar_jax.data.table import as_frame
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
+from soar_jax.estimators.reasons import ReasonsMixin
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.priors import StatePriors
@@ -48,7 +49,7 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     def __init__(

@@ -1,0 +1,1 @@
+"""Reasons: why a row got its state, what would change it, which rules clash."""
