@@ -17,6 +17,7 @@ _WHERE = {
     "BetterPairWarning": "_base",
     "Certificate": "search.certificate",
     "Committee": "posterior.committee",
+    "Costs": "control.costs",
     "Diagnosis": "posterior.diagnosis",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
@@ -48,6 +49,7 @@ __all__ = [
     "BetterPairWarning",
     "Certificate",
     "Committee",
+    "Costs",
     "Diagnosis",
     "ErrorRatio",
     "ExpectedRules",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from soar_jax._base import BetterPairWarning as BetterPairWarning
     from soar_jax._base import InputError as InputError
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
+    from soar_jax.control.costs import Costs as Costs
     from soar_jax.data.literals import Literal as Literal
     from soar_jax.estimators.boa import BOAClassifier as BOAClassifier
     from soar_jax.estimators.noise_check import NoiseCheck as NoiseCheck

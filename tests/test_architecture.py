@@ -19,6 +19,7 @@ ROOMS = (
     {"score"},
     {"search", "sampling"},
     {"posterior"},
+    {"control"},
     {"estimators"},
     {"cli"},
     {"__main__"},
@@ -97,8 +98,8 @@ def test_rooms_export_nothing_by_themselves():
 
 
 PUBLIC = {
-    "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Diagnosis", "ErrorRatio", "ExpectedRules",
-    "InputError",
+    "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Costs", "Diagnosis", "ErrorRatio",
+    "ExpectedRules", "InputError",
     "Literal", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
     "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
     "UntrustedPosteriorWarning", "datasets", "keep_programs", "metrics", "plots", "row_mesh", "soar_model",

@@ -30,8 +30,9 @@ from soar_jax._base import (
 from soar_jax._progress import ProgressBar
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
 from soar_jax.data.columns import level_text
-from soar_jax.data.labels import plain_labels, whole_weights
+from soar_jax.data.labels import class_weights, plain_labels, whole_weights
 from soar_jax.data.table import as_frame
+from soar_jax.estimators.deciding import DecidingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
@@ -48,7 +49,7 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, DecidingMixin, JudgingMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     def __init__(
@@ -80,6 +81,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         time_budget: float | None = None,
         progress: bool = False,
         positive: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
     ) -> None:
         self.max_length = max_length
@@ -108,6 +110,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         self.time_budget = time_budget
         self.progress = progress
         self.positive = positive
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -120,7 +123,9 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         y : array-like of shape (n_samples,)
             Two classes, of any label type.
         sample_weight : array-like of whole numbers, optional
-            A row of weight w counts as w equal rows; a row of weight 0 is left out.
+            A row of weight w counts as w equal rows; a row of weight 0 is left out. Weights are whole numbers because
+            the likelihood counts rows; ``class_weight`` multiplies them. Weights other than repeated rows shift the
+            base rate, and with it ``predict_proba``.
 
         Returns
         -------
@@ -205,6 +210,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
             )
         self._positive_index = self._find_positive()
         is_true = labels == self.classes_[self._positive_index]
+        weights = weights * class_weights(self.class_weight, labels, weights)
         return frame.loc[used] if not used.all() else frame, is_true[used], weights[used]
 
     def _seed(self) -> int:
