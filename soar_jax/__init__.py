@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. A module of the same name stands for the module itself.
 _WHERE = {
+    "Audit": "control.audit",
     "BOAClassifier": "estimators.boa",
     "BetterPairWarning": "_base",
     "Certificate": "search.certificate",
@@ -23,6 +24,7 @@ _WHERE = {
     "ExpectedRules": "score.rule_priors",
     "InputError": "_base",
     "Literal": "data.literals",
+    "Loss": "control.choose",
     "NoiseCheck": "estimators.noise_check",
     "NothingFoundWarning": "_base",
     "Opinion": "score.priors",
@@ -45,6 +47,7 @@ _WHERE = {
     "use_mesh": "score.devices",
 }
 __all__ = [
+    "Audit",
     "BOAClassifier",
     "BetterPairWarning",
     "Certificate",
@@ -55,6 +58,7 @@ __all__ = [
     "ExpectedRules",
     "InputError",
     "Literal",
+    "Loss",
     "NoiseCheck",
     "NothingFoundWarning",
     "Opinion",
@@ -82,6 +86,8 @@ if TYPE_CHECKING:
     from soar_jax._base import BetterPairWarning as BetterPairWarning
     from soar_jax._base import InputError as InputError
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
+    from soar_jax.control.audit import Audit as Audit
+    from soar_jax.control.choose import Loss as Loss
     from soar_jax.control.costs import Costs as Costs
     from soar_jax.data.literals import Literal as Literal
     from soar_jax.estimators.boa import BOAClassifier as BOAClassifier

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, IntArray
+from soar_jax.control.costs import says_positive
 from soar_jax.control.figures import FIGURES, SMALL, Tally, count_rows, gap_table, group_table, tally
 from soar_jax.control.groups import compared_with, read_groups
 from soar_jax.control.proxies import proxy_table
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_PAIRS = 400
 _SHOWN = ("no answer", "consensus error", "error", "selection rate", "true-positive rate")
-_HALF = 0.5
 _STRONG = 0.3
 
 
@@ -242,7 +242,8 @@ def _counts_of_draws(
         part = judged.frame.iloc[rows]
         states = states_of_members(TableValues(part), len(part), rules, has)
         counts += count_rows(group[rows], states, judged.is_true[rows], judged.weights[rows], num_groups)
-    return counts, posterior._positive_rates.reshape(-1, 4)[chosen] > _HALF
+    rates = posterior._positive_rates.reshape(-1, 4)[chosen]
+    return counts, says_positive(rates, posterior.fitted.positive_index)
 
 
 def _probability_of_reading(posterior: Posterior, column: str) -> float:

@@ -85,6 +85,11 @@ class Costs:
         return np.argmin(by_action, axis=1)
 
 
+def says_positive(rates: FloatArray, positive_index: int) -> BoolArray:
+    """Whether ``predict`` says positive at these probabilities of it; at 1/2 it says the first class."""
+    return rates > 0.5 if positive_index == 1 else rates >= 0.5  # noqa: PLR2004
+
+
 def labels_of(actions: IntArray, classes: np.ndarray) -> np.ndarray:
     """Labels as objects, None where there is no answer, as `predict_forced` has them."""
     return np.array([*classes.tolist(), None], dtype=object)[actions]
@@ -145,7 +150,7 @@ def coverage_table(
     confidence = confidence_of(second)
     coverage, risk = risk_coverage(is_second, second[states], weights)
     thresholds = np.unique(confidence[np.unique(states)])[::-1]
-    says_positive = (second > 0.5) == (positive_index == 1)  # noqa: PLR2004
+    is_positive = says_positive(rates, positive_index)
     positives = np.bincount(states, weights * is_true, 4).astype(np.int64)
     negatives = np.bincount(states, weights * ~is_true, 4).astype(np.int64)
 
@@ -155,8 +160,8 @@ def coverage_table(
             "point": point,
             "threshold": threshold,
             "answered": int(rows[answered].sum()),
-            "false_positives": int(negatives[answered & says_positive].sum()),
-            "false_negatives": int(positives[answered & ~says_positive].sum()),
+            "false_positives": int(negatives[answered & is_positive].sum()),
+            "false_negatives": int(positives[answered & ~is_positive].sum()),
             **{f"abstained_{name}": int(rows[k]) * (not answered[k]) for k, name in enumerate(STATES)},
         }
 

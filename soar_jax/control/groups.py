@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from soar_jax._base import InputError, IntArray
+from soar_jax.data.table import require_columns
 from soar_jax.posterior.predictive import name_groups
 
 MAX_GROUPS = 100
+
+
+def pick_groups(frame: pd.DataFrame, by: Any) -> tuple[pd.Series, str | None]:
+    """Find what the groups come from, and its name where it is a column of the table."""
+    if isinstance(by, str | int | np.integer):
+        require_columns(frame, [str(by)], "by names")
+        return frame[str(by)], str(by)
+    values = by if isinstance(by, pd.Series) else pd.Series(by)
+    check_consistent_length(frame, values)
+    name = values.name if isinstance(by, pd.Series) else None
+    is_column = name is not None and str(name) in frame.columns
+    return values.rename(name).reset_index(drop=True), str(name) if is_column else None
 
 
 def read_groups(column: pd.Series) -> tuple[list[str], IntArray]:

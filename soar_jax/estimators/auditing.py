@@ -5,15 +5,11 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-from sklearn.utils import check_consistent_length
-
 from soar_jax._base import InputError, check_whole
-from soar_jax.control.costs import IS_AMBIGUOUS, Costs
+from soar_jax.control.costs import IS_AMBIGUOUS, says_positive
+from soar_jax.control.groups import pick_groups
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import is_positive, whole_weights
-from soar_jax.data.table import require_columns
 from soar_jax.estimators.prediction import PredictionMixin
 
 if TYPE_CHECKING:
@@ -78,7 +74,7 @@ class AuditingMixin(PredictionMixin):
             raise InputError(f"level must lie strictly between 0 and 1, got {level!r}.")
         check_whole("num_draws", num_draws, 100)
         frame = self._frame(X)
-        groups, column = _groups(frame, by)
+        groups, column = pick_groups(frame, by)
         posterior = getattr(self, "posterior_", None)
         if use_draws and posterior is None:
             raise InputError("There are no draws: call sample_posterior() first, or leave out use_draws.")
@@ -88,13 +84,12 @@ class AuditingMixin(PredictionMixin):
             posterior._warn_unless_trusted()
             frame = posterior._frame(X)
         states = self._states(frame)
-        cheapest = Costs().cheapest(self.state_probabilities(), self._positive_index)
         judged = Judged(
             (self.positive_rules_, self.negative_rules_),
             frame,
             is_positive(y, len(frame), self.classes_, self._label(0)),
             whole_weights(sample_weight, len(frame)),
-            says_positive=cheapest == self._positive_index,
+            says_positive=says_positive(self.state_probabilities(), self._positive_index),
             is_ambiguous=IS_AMBIGUOUS & (not self._single),
             states=states,
         )
@@ -108,15 +103,3 @@ class AuditingMixin(PredictionMixin):
             num_draws=int(num_draws),
             seed=random_state,
         )
-
-
-def _groups(frame: pd.DataFrame, by: Any) -> tuple[pd.Series, str | None]:
-    """Find what the groups come from, and its name where it is a column of the table."""
-    if isinstance(by, str | int | np.integer):
-        require_columns(frame, [str(by)], "by names")
-        return frame[str(by)], str(by)
-    values = by if isinstance(by, pd.Series) else pd.Series(by)
-    check_consistent_length(frame, values)
-    name = values.name if isinstance(by, pd.Series) else None
-    is_column = name is not None and str(name) in frame.columns
-    return values.rename(name).reset_index(drop=True), str(name) if is_column else None

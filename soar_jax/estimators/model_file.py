@@ -74,6 +74,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "is_local_optimum": model.is_local_optimum_,
         "certificate": asdict(model.certificate_) if hasattr(model, "certificate_") else None,
         "restart_scores": model.restart_scores_.tolist(),
+        "edits": list(model._edits),
     }
 
 
@@ -119,6 +120,7 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         if content.get("certificate") is not None:
             model.certificate_ = Certificate(**content["certificate"])
         model.restart_scores_ = np.array(content["restart_scores"])
+        model._edits = tuple(dict(entry) for entry in content.get("edits", ()))
         columns = [
             "side",
             "rule",
