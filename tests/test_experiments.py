@@ -10,6 +10,7 @@ matplotlib.use("Agg")
 
 from experiments import (
     adult,
+    audit_coverage,
     calibration,
     car,
     collect,
@@ -69,7 +70,18 @@ def test_adult_quick(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty, seeds, dnf, rule_learners],
+    [
+        tradeoff,
+        calibration,
+        posterior_convergence,
+        ingredients,
+        sbc,
+        uncertainty,
+        seeds,
+        dnf,
+        rule_learners,
+        audit_coverage,
+    ],
 )
 def test_other_studies_quick(module, tmp_path):
     run(module, tmp_path)

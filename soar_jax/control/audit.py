@@ -219,7 +219,7 @@ def make_audit(
     return Audit(
         groups=group_table(names, figures(counts), by_pair, generator, **how),
         gaps=gaps,
-        rules=proxy_table(judged.sets, fires, group, judged.weights, names, column, generator, **how),
+        rules=proxy_table(judged.sets, fires, group, judged.weights, names, column, level),
         by=str(column if column is not None else groups.name if groups.name is not None else "group"),
         level=level,
         num_rows=int(judged.weights.sum()),

@@ -15,7 +15,7 @@ from soar_jax._base import BoolArray, InputError, WordArray
 from soar_jax.candidates.build import Candidates
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.pools import Pool, impurity
-from soar_jax.control.hand_written import literal_key, rule_key
+from soar_jax.control.hand_written import as_rule, literal_key, rule_key
 from soar_jax.data.literals import Literal
 from soar_jax.rules import Rule, RuleSet, rule_ids
 from soar_jax.score.priors import Hyperparameters
@@ -93,7 +93,7 @@ def find_rule(sets: Sequence[RuleSet], which: Any) -> tuple[int, Rule]:
         found = [i for i, name in enumerate(ids) if name == which]
         found = found or [i for i, (_, rule) in enumerate(rules) if str(rule) == which]
     else:
-        key = rule_key(which if isinstance(which, Rule) else Rule.from_literals(which))
+        key = rule_key(as_rule(which))
         found = [i for i, (_, rule) in enumerate(rules) if rule_key(rule) == key]
     if len(found) > 1:
         both = " and ".join(ids[i] for i in found)

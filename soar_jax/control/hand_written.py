@@ -30,17 +30,23 @@ def rule_key(rule: Rule) -> frozenset[tuple[Any, ...]]:
     return frozenset(literal_key(condition) for condition in rule.conditions)
 
 
-def read_rule(rule: Any, columns: Sequence[str]) -> Rule:
-    """Take a rule as a Rule, as literals (column, op, value) or as text, and check it against the columns."""
+def as_rule(rule: Any) -> Rule:
+    """Take a rule as a Rule, as literals (column, op, value) or as text."""
     if isinstance(rule, str):
         if not hasattr(Rule, "parse"):
             raise InputError("Give the rule as literals: [('age', '>', 30), ('sex', '==', 'F')].")
         rule = Rule.parse(rule)
-    if not isinstance(rule, Rule):
-        try:
-            rule = Rule.from_literals([tuple(literal) for literal in rule])
-        except (TypeError, ValueError) as error:
-            raise InputError(f"This is not a rule: {error}") from None
+    if isinstance(rule, Rule):
+        return rule
+    try:
+        return Rule.from_literals([tuple(literal) for literal in rule])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"This is not a rule: {error}") from None
+
+
+def read_rule(given: Any, columns: Sequence[str]) -> Rule:
+    """Take a rule in any form, and check it against the columns."""
+    rule = as_rule(given)
     if not rule.conditions:
         raise InputError("A rule needs at least one literal; an empty one would fire on every row.")
     require_columns(pd.DataFrame(columns=list(columns)), rule.columns, "The rule names")
