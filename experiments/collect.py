@@ -293,6 +293,17 @@ def verdict(r):
     )
 
 
+def audit_coverage(r):
+    gaps = [part["gaps"]["all"] for part in r["rows"].values()]
+    single = [share for part in r["rows"].values() for name, share in part["gaps"].items() if name != "all"]
+    return (
+        f"Share of {r['level']:.0%} intervals of gaps that hold the truth, {r['number']:,} repetitions: {min(gaps):.3f} to {max(gaps):.3f} by "
+        f"population, {min(single):.3f} to {max(single):.3f} by figure and population; from exact posterior draws "
+        f"{r['draws']['all figures']['gaps']:.3f}, where the fitted pair alone has "
+        f"{r['draws']['all figures']['gaps of the fitted pair alone']:.3f}."
+    )
+
+
 HEADLINES = {
     "noise": noise,
     "power": power,
@@ -308,6 +319,7 @@ HEADLINES = {
     "verdict": verdict,
     "calibration": calibration,
     "uncertainty": uncertainty,
+    "audit_coverage": audit_coverage,
     "peers": peers,
     "rule_learners": rule_learners,
     "seeds": seeds,

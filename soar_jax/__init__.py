@@ -13,11 +13,13 @@ __version__ = "0.1.0"
 
 # Where each public name lives. A module of the same name stands for the module itself.
 _WHERE = {
+    "Audit": "control.audit",
     "BOAClassifier": "estimators.boa",
     "BetterPairWarning": "_base",
     "Certificate": "search.certificate",
     "Committee": "posterior.committee",
     "Contrasts": "reasons.contrasts",
+    "Costs": "control.costs",
     "Diagnosis": "posterior.diagnosis",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
@@ -25,6 +27,7 @@ _WHERE = {
     "Explanations": "reasons.explain",
     "InputError": "_base",
     "Literal": "data.literals",
+    "Loss": "control.choose",
     "NoiseCheck": "estimators.noise_check",
     "NothingFoundWarning": "_base",
     "Opinion": "score.priors",
@@ -47,11 +50,13 @@ _WHERE = {
     "use_mesh": "score.devices",
 }
 __all__ = [
+    "Audit",
     "BOAClassifier",
     "BetterPairWarning",
     "Certificate",
     "Committee",
     "Contrasts",
+    "Costs",
     "Diagnosis",
     "ErrorRatio",
     "ExpectedRules",
@@ -59,6 +64,7 @@ __all__ = [
     "Explanations",
     "InputError",
     "Literal",
+    "Loss",
     "NoiseCheck",
     "NothingFoundWarning",
     "Opinion",
@@ -86,6 +92,9 @@ if TYPE_CHECKING:
     from soar_jax._base import BetterPairWarning as BetterPairWarning
     from soar_jax._base import InputError as InputError
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
+    from soar_jax.control.audit import Audit as Audit
+    from soar_jax.control.choose import Loss as Loss
+    from soar_jax.control.costs import Costs as Costs
     from soar_jax.data.literals import Literal as Literal
     from soar_jax.estimators.boa import BOAClassifier as BOAClassifier
     from soar_jax.estimators.noise_check import NoiseCheck as NoiseCheck

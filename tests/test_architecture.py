@@ -19,7 +19,7 @@ ROOMS = (
     {"score"},
     {"search", "sampling"},
     {"posterior"},
-    {"reasons"},
+    {"reasons", "control"},
     {"estimators"},
     {"cli"},
     {"__main__"},
@@ -98,9 +98,9 @@ def test_rooms_export_nothing_by_themselves():
 
 
 PUBLIC = {
-    "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Contrasts", "Diagnosis", "ErrorRatio",
-    "ExpectedRules", "Explanation", "Explanations", "InputError",
-    "Literal", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
+    "Audit", "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Contrasts", "Costs", "Diagnosis",
+    "ErrorRatio", "ExpectedRules", "Explanation", "Explanations", "InputError",
+    "Literal", "Loss", "NoiseCheck", "NothingFoundWarning", "Opinion", "Posterior",
     "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel", "SearchedRules",
     "UntrustedPosteriorWarning", "datasets", "keep_programs", "metrics", "plots", "row_mesh", "soar_model",
     "taxonomy_cross", "use_mesh",

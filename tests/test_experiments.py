@@ -10,6 +10,7 @@ matplotlib.use("Agg")
 
 from experiments import (
     adult,
+    audit_coverage,
     calibration,
     car,
     collect,
@@ -70,7 +71,19 @@ def test_adult_quick(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    [tradeoff, calibration, posterior_convergence, ingredients, sbc, uncertainty, seeds, dnf, rule_learners, verdict],
+    [
+        tradeoff,
+        calibration,
+        posterior_convergence,
+        ingredients,
+        sbc,
+        uncertainty,
+        seeds,
+        dnf,
+        rule_learners,
+        audit_coverage,
+        verdict,
+    ],
 )
 def test_other_studies_quick(module, tmp_path):
     run(module, tmp_path)

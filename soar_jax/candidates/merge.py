@@ -21,7 +21,7 @@ _MAX_SIGNATURE_BYTES = 1 << 29
 def merge_rows(pools: tuple[Pool, Pool], layout: BitLayout) -> tuple[tuple[Pool, Pool], BitLayout]:
     """Merge rows that are covered by the same candidates; pools and layout of fewer words, or as they were."""
     bits = np.concatenate([pool.bits for pool in pools])
-    place, weights = _rows_of(layout)
+    place, weights = rows_of(layout)
     if not len(bits) or len(layout.source) * -(-len(bits) // WORD_BITS) * 8 > _MAX_SIGNATURE_BYTES:
         return pools, layout
     signatures = _signatures(bits, place)
@@ -39,7 +39,7 @@ def merge_rows(pools: tuple[Pool, Pool], layout: BitLayout) -> tuple[tuple[Pool,
     return (replace(pools[0], bits=packed[:size]), replace(pools[1], bits=packed[size:])), merged
 
 
-def _rows_of(layout: BitLayout) -> tuple[IntArray, tuple[IntArray, IntArray]]:
+def rows_of(layout: BitLayout) -> tuple[IntArray, tuple[IntArray, IntArray]]:
     """One bit's place, and the positives and negatives, of every distinct row that has any."""
     places = np.flatnonzero(layout.source >= 0)
     _, first, row = np.unique(layout.source[places], return_index=True, return_inverse=True)

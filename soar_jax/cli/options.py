@@ -148,3 +148,40 @@ def check_out(path: str) -> Path:
     if not out.parent.is_dir():
         raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
     return out
+
+
+def load_estimator(path: str) -> Any:
+    """Read a saved estimator; a committee will not do."""
+    from soar_jax.estimators.load import load
+
+    if not Path(path).is_file():
+        raise InputError(f"There is no model file {path}.")
+    model = load(path)
+    if not hasattr(model, "positive_rules_"):
+        raise InputError(f"{path} holds a committee, not one pair of rule sets; give a model saved by soar fit.")
+    return model
+
+
+def labelled_table(
+    path: str, target: str, missing: list[str], model: Any, drop: list[str] | None = None
+) -> tuple[pd.DataFrame, Any]:
+    """Read rows and their labels, spelt as the model spells them: a file may say 1, 1.0 or "1"."""
+    from soar_jax.data.columns import level_text
+    from soar_jax.data.read import read_table
+    from soar_jax.data.table import require_columns
+
+    table = read_table(path, missing)
+    require_columns(table, [target, *(drop or [])], "The command names")
+    y = table[target]
+    if y.isna().any():
+        raise InputError(
+            f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
+        )
+    spelt = {level_text(label): label for label in model.classes_}
+    labels = [level_text(value) for value in y]
+    unknown = sorted(set(labels) - set(spelt))
+    if unknown:
+        raise InputError(f"The target column {target!r} has {len(unknown)} labels that the model does not know.")
+    import numpy as np
+
+    return table.drop(columns=[target, *(drop or [])]), np.array([spelt[label] for label in labels])

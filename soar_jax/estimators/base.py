@@ -29,9 +29,13 @@ from soar_jax._base import (
 )
 from soar_jax._progress import ProgressBar
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
+from soar_jax.control.edits import known_literals
 from soar_jax.data.columns import level_text
-from soar_jax.data.labels import plain_labels, whole_weights
+from soar_jax.data.labels import class_weights, plain_labels, whole_weights
 from soar_jax.data.table import as_frame
+from soar_jax.estimators.auditing import AuditingMixin
+from soar_jax.estimators.deciding import DecidingMixin
+from soar_jax.estimators.editing import EditingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
@@ -49,7 +53,16 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimator, ABC):
+class RuleSetClassifier(
+    ClassifierMixin,
+    DecidingMixin,
+    AuditingMixin,
+    EditingMixin,
+    ReasonsMixin,
+    JudgingMixin,
+    BaseEstimator,
+    ABC,
+):
     """A scikit-learn classifier made of one or two rule sets."""
 
     def __init__(
@@ -81,6 +94,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
         time_budget: float | None = None,
         progress: bool = False,
         positive: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
     ) -> None:
         self.max_length = max_length
@@ -109,6 +123,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
         self.time_budget = time_budget
         self.progress = progress
         self.positive = positive
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -121,7 +136,9 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
         y : array-like of shape (n_samples,)
             Two classes, of any label type.
         sample_weight : array-like of whole numbers, optional
-            A row of weight w counts as w equal rows; a row of weight 0 is left out.
+            A row of weight w counts as w equal rows; a row of weight 0 is left out. Weights are whole numbers because
+            the likelihood counts rows; ``class_weight`` multiplies them. Weights other than repeated rows shift the
+            base rate, and with it ``predict_proba``.
 
         Returns
         -------
@@ -206,6 +223,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
             )
         self._positive_index = self._find_positive()
         is_true = labels == self.classes_[self._positive_index]
+        weights = weights * class_weights(self.class_weight, labels, weights)
         return frame.loc[used] if not used.all() else frame, is_true[used], weights[used]
 
     def _seed(self) -> int:
@@ -222,9 +240,12 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
         options = self._candidate_options()
         if not self.honest:
             return build_candidates(frame, is_true, weights, options, single=self._single)
-        generator = np.random.Generator(np.random.Philox(key=[self._seed(), 4]))
-        is_for_scoring = split_rows(is_true, 0.5, generator)
+        is_for_scoring = self._scoring_rows(is_true)
         return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
+
+    def _scoring_rows(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows score the rules of an honest fit."""
+        return split_rows(is_true, 0.5, np.random.Generator(np.random.Philox(key=[self._seed(), 4])))
 
     def _find_positive(self) -> int:
         if self.positive is None:
@@ -276,7 +297,9 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, ReasonsMixin, BaseEstimat
         self.restart_scores_ = -found.rival_log_joints
         self.stage_seconds_ = {**candidates.seconds, **found.seconds}
         self.num_frequent_patterns_ = candidates.searched.total
-        for name in ("posterior_", "fresh_states_"):  # draws and figures of an earlier fit are not of this one
+        self._known = known_literals(candidates)
+        # draws, figures and changes of an earlier fit are not of this one
+        for name in ("posterior_", "fresh_states_", "_edits"):
             self.__dict__.pop(name, None)
         self._take(fitted, found.certificate)
         if not len(self.rules_) and self.is_local_optimum_:

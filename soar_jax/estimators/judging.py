@@ -25,6 +25,7 @@ class JudgingMixin(PredictionMixin):
     gain_: float
     is_local_optimum_: bool
     rules_: pd.DataFrame
+    _edits: tuple[dict[str, Any], ...] = ()
 
     def measure_fresh(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Measure rules and states on rows that the fit never saw, as ``holdout`` does: sets ``fresh_states_``.
@@ -46,6 +47,11 @@ class JudgingMixin(PredictionMixin):
         """Say in words what the fit found."""
         check_is_fitted(self, "classes_")
         sizes = len(self.positive_rules_), len(self.negative_rules_)
+        if not any(sizes) and self._edits:
+            return (
+                "Every rule was taken out by hand. Every row is predicted alike, "
+                f"{self._label(0)} with probability {self.state_probabilities()[PASSIVE]:.3f}."
+            )
         if not any(sizes) and not self.is_local_optimum_:
             return "The search was stopped before it found a rule; give it more time_budget."
         if not any(sizes):

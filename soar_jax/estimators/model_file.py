@@ -30,6 +30,8 @@ def _encode(value: Any) -> Any:
     """Turn a parameter into JSON; what JSON cannot hold (a RandomState) is not kept."""
     if type(value).__name__ in _VALUE_OBJECTS:
         return {"type": type(value).__name__, **{name: _encode(v) for name, v in vars(value).items()}}
+    if isinstance(value, Mapping):  # labels are keys of class_weight, and JSON's keys are text
+        return {"type": "dict", "items": [[_encode(k), _encode(v)] for k, v in value.items()]}
     if isinstance(value, tuple | list | np.ndarray):
         return [_encode(v) for v in value]
     if isinstance(value, np.generic):
@@ -39,6 +41,8 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
+        if value["type"] == "dict":
+            return {_decode(k): _decode(v) for k, v in value["items"]}
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "type"}
         return _VALUE_OBJECTS[value["type"]](**fields)
     if isinstance(value, list):
@@ -70,6 +74,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "is_local_optimum": model.is_local_optimum_,
         "certificate": asdict(model.certificate_) if hasattr(model, "certificate_") else None,
         "restart_scores": model.restart_scores_.tolist(),
+        "edits": list(model._edits),
     }
 
 
@@ -115,6 +120,7 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         if content.get("certificate") is not None:
             model.certificate_ = Certificate(**content["certificate"])
         model.restart_scores_ = np.array(content["restart_scores"])
+        model._edits = tuple(dict(entry) for entry in content.get("edits", ()))
         columns = [
             "side",
             "rule",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 import warnings
@@ -11,6 +12,7 @@ from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -111,6 +113,8 @@ class SamplingMixin:
             progress=progress,
             save_to=save_to,
         )
+        posterior.template = copy.copy(self)
+        posterior.template.__dict__.pop("posterior_", None)
         self.posterior_ = posterior
         if not posterior.diagnose().is_trusted:
             warnings.warn(
@@ -138,6 +142,18 @@ class SamplingMixin:
         self.posterior_.__dict__.pop("better_pair", None)
         self._take(better, replace(self.certificate_, holds=False))
         return self
+
+    def _with_pair(self, fitted: FittedPair, certificate: Certificate) -> Self:
+        """Make a model with another pair; this one stays as it is, and its draws stay with it."""
+        model = copy.copy(self)
+        model.__dict__.pop("posterior_", None)
+        model._take(fitted, certificate)
+        return model
+
+    def _of_draw(self, pair: FittedPair) -> Self:
+        """Make a model with a pair of the draws; the certificate goes with the fitted pair only."""
+        is_same = np.array_equal(pair.included, self.fitted_pair_.included)
+        return self._with_pair(pair, self.certificate_ if is_same else replace(self.certificate_, holds=False))
 
     @abstractmethod
     def _take(self, fitted: FittedPair, certificate: Certificate) -> None:

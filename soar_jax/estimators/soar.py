@@ -90,6 +90,12 @@ class SOARClassifier(RuleSetClassifier):
         Show a progress bar.
     positive : label, optional
         The positive class; the larger label in sorting order when not given.
+    class_weight : None, "balanced" or dict, optional
+        Multiplies ``sample_weight`` by class: ``{label: whole number}`` (labels left out have 1), or "balanced", which
+        raises the rarer class by the nearest whole ratio of the classes. Fractions are taken where they are whole
+        multiples of the smallest. The weights shift the base rate, and so every ``predict_proba``, and count as rows
+        that were seen, and so as evidence. Where errors of one kind cost more, deciding by cost
+        (``predict(X, abstain=Costs(...))``) is usually the better tool: it leaves the probabilities as they are.
     random_state : int, RandomState or None
         Same seed, same result.
 
@@ -168,6 +174,7 @@ class SOARClassifier(RuleSetClassifier):
         time_budget: float | None = None,
         progress: bool = False,
         positive: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
     ) -> None:
         super().__init__(
@@ -197,6 +204,7 @@ class SOARClassifier(RuleSetClassifier):
             time_budget=time_budget,
             progress=progress,
             positive=positive,
+            class_weight=class_weight,
             random_state=random_state,
         )
         self.ambiguous = ambiguous

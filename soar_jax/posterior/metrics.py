@@ -44,15 +44,25 @@ def brier_score(is_positive: ArrayLike, probability: ArrayLike) -> float:
     return float(((p - truth) ** 2).mean())
 
 
-def risk_coverage(is_positive: ArrayLike, probability: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def confidence_of(probability: FloatArray) -> FloatArray:
+    """Probability of the more probable class, to 12 digits, so that p and 1 - p are equally sure."""
+    return np.asarray(np.round(np.maximum(probability, 1 - probability), 12), dtype=np.float64)
+
+
+def risk_coverage(
+    is_positive: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Error among the rows predicted when only the surest are: coverage and risk at every distinct confidence.
 
-    Rows of equal confidence are taken or left together, so that the order of a table does not matter.
+    Rows of equal confidence are taken or left together, so that the order of a table does not matter. A row of weight w
+    counts as w rows.
     """
     truth, p = _checked(is_positive, probability)
-    confidence = np.maximum(p, 1 - p)
+    weights = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    confidence = confidence_of(p)
     order = np.argsort(-confidence, kind="stable")
-    wrong = ((p > 0.5) != truth)[order]  # noqa: PLR2004
+    wrong = weights[order] * ((p > 0.5) != truth)[order]  # noqa: PLR2004
     last = np.append(np.diff(confidence[order]) != 0, True)
-    number = np.arange(1, len(p) + 1)[last]
-    return number / len(p), np.cumsum(wrong)[last] / number
+    number = np.cumsum(weights[order])[last]
+    with np.errstate(invalid="ignore"):  # the surest rows may all have weight 0
+        return number / weights.sum(), np.cumsum(wrong)[last] / number

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 
+from soar_jax._base import InputError, check_whole
 from soar_jax.posterior.predictions import PosteriorPredictions
 from soar_jax.posterior.tables import PosteriorTables
 
@@ -16,8 +18,16 @@ if TYPE_CHECKING:
     from soar_jax.score.target import FittedPair
 
 BETTER_BY = 0.01
+_DIGITS = 12
 MAX_PAIRS = 500
 """Pairs of a committee, where nothing else is said."""
+
+
+class PairLoss(Protocol):
+    """What `Posterior.choose` weighs pairs by; `soar_jax.Loss` is one."""
+
+    def expected(self, posterior: Posterior, X: Any) -> pd.DataFrame:
+        """List the loss of every visited pair, in the order of ``top_pairs``: a column ``loss``, and its parts."""
 
 
 class Posterior(PosteriorTables, PosteriorPredictions):
@@ -27,6 +37,9 @@ class Posterior(PosteriorTables, PosteriorPredictions):
     Tables that need no argument are properties (``inclusion``, ``families``, ``sizes``, ``rates``, ``log_evidence``),
     what takes one is a method.
     """
+
+    template: Any = None
+    """The estimator that was sampled, as it was then; models of pairs are made like it."""
 
     def __repr__(self) -> str:
         """Name the run and its verdict, so that nobody sees frequencies without it."""
@@ -64,6 +77,45 @@ class Posterior(PosteriorTables, PosteriorPredictions):
 
         self._warn_unless_trusted()
         return form_committee(self, max_pairs, random_state)
+
+    # -- models -------------------------------------------------------------------------------
+
+    def _model_of(self, draw: int) -> Any:
+        """Make the pair of a draw, counted through all chains, a fitted model."""
+        if self.template is None:
+            raise InputError("These draws do not know their estimator; get them from its sample_posterior().")
+        chain, within = divmod(int(draw), self.num_draws)
+        return self.template._of_draw(replace(self.fitted, included=self.draws.included[chain, within]))
+
+    def top_models(self, k: int = 5) -> list[Any]:
+        """Make the pairs of ``top_pairs(k)`` fitted models, in the same order: they predict, explain and are saved."""
+        check_whole("k", k, 1)
+        self._warn_unless_trusted()
+        return [self._model_of(draw) for draw in self._visited_pairs()[0][:k]]
+
+    def expected_loss(self, loss: PairLoss, X: Any = None) -> pd.DataFrame:
+        """List the expected loss of every visited pair, in the order of ``top_pairs``; see `soar_jax.Loss`."""
+        return self._with_verdict(loss.expected(self, X))
+
+    def choose(self, loss: PairLoss, X: Any = None) -> Any:
+        """Make the visited pair of least expected loss a fitted model, as ``sample_posterior``'s estimator is one.
+
+        Parameters
+        ----------
+        loss : Loss
+            What errors, rows without an answer, literals and gaps between groups cost.
+        X : DataFrame or array-like, optional
+            Rows to average over, without labels; the training rows when not given.
+
+        Returns
+        -------
+        model
+            With the pair that is best for ``loss``; of equal ones the most visited. Its certificate does not hold
+            unless it is the fitted pair.
+        """
+        self._warn_unless_trusted()
+        best = int(np.argmin(np.round(loss.expected(self, X)["loss"].to_numpy(), _DIGITS)))
+        return self._model_of(self._visited_pairs()[0][best])
 
     # -- files --------------------------------------------------------------------------------
 

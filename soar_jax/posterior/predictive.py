@@ -12,8 +12,11 @@ _MAX_LEVELS = 50
 _QUARTERS = 4
 
 
-def _groups(column: pd.Series) -> pd.Series:
-    """Name of the group of each row: a level, a quarter of the numbers, or missing."""
+def name_groups(column: pd.Series) -> pd.Series:
+    """Name the group of each row: a level, a quarter of the numbers or dates, or missing.
+
+    Missing values are a group of their own, "missing", in parentheses where a level is called that.
+    """
     is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
     if is_ordered and not pd.api.types.is_bool_dtype(column) and column.nunique() > _QUARTERS:
         # by rank, so that infinities and heavy ties are as good as other numbers
@@ -21,7 +24,11 @@ def _groups(column: pd.Series) -> pd.Series:
         ends = column.groupby(quarter).agg(["min", "max"])
         names = {key: f"{row['min']} to {row['max']}" for key, row in ends.iterrows()}
         return quarter.map(names).astype(object).where(column.notna(), "missing")
-    return column.map(level_text, na_action="ignore").astype(object).where(column.notna(), "missing")
+    levels = column.map(level_text, na_action="ignore").astype(object)
+    nothing = "missing"
+    while nothing in set(levels[column.notna()]):
+        nothing = f"({nothing})"
+    return levels.where(column.notna(), nothing)
 
 
 def check_groups(
@@ -56,7 +63,7 @@ def check_groups(
 
     compare("all rows", "", np.ones(len(frame), dtype=bool))
     for name in frame.columns:
-        groups = _groups(frame[name])
+        groups = name_groups(frame[name])
         for level in groups.value_counts().index[:_MAX_LEVELS]:
             compare(str(name), str(level), (groups == level).to_numpy())
     return pd.DataFrame(rows)

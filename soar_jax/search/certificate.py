@@ -22,6 +22,8 @@ class Certificate:
     grown_to : int
         Most literals of the conjunctions that were grown beside them, by a beam that may miss some; equal to
         ``longest`` where none were.
+    is_edited : bool
+        Rules were changed by hand after the search.
     """
 
     holds: bool
@@ -29,6 +31,7 @@ class Certificate:
     are_all_mined: bool
     longest: int
     grown_to: int
+    is_edited: bool = False
 
     def __bool__(self) -> bool:
         """Say whether it holds."""
@@ -36,6 +39,8 @@ class Certificate:
 
     def __str__(self) -> str:
         """Read it aloud."""
+        if self.is_edited:
+            return "Not certified: rules were changed by hand after the search."
         if not self.holds:
             return "Not certified: it was not shown that no added, removed or exchanged rule improves the pair."
         what = "mined patterns" if self.are_all_mined else "candidates"

@@ -1,0 +1,96 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from soar_jax.cli.main import main
+from soar_jax.estimators.load import load
+from tests.conftest import random_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A table, a model fitted to it by the command, and rows to audit."""
+    folder = tmp_path_factory.mktemp("control")
+    for name, seed in (("train", 0), ("fresh", 1)):
+        X, y = random_table(seed, num_rows=200)
+        X.assign(outcome=np.where(y, "sick", "well")).to_csv(folder / f"{name}.csv", index=False)
+    args = ["fit", str(folder / "train.csv"), "--target", "outcome", "--positive", "sick"]
+    assert main([*args, "--out", str(folder / "m.json"), "--rounds", "1", "--max-patterns", "20"]) == 0
+    return folder
+
+
+def test_audit_prints_groups_gaps_and_rules(saved, capsys):
+    args = ["audit", str(saved / "m.json"), str(saved / "fresh.csv"), "--target", "outcome", "--by", "c1"]
+    assert main(args) == 0
+    shown = capsys.readouterr().out
+    assert "Audit of 200 rows by c1, 4 groups" in shown and "no answer" in shown and "Rules that read c1" in shown
+    assert main([*args, "--json", "--reference", "a"]) == 0
+    content = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert {gap["against"] for gap in content["gaps"]} == {"a"} and content["rows"] == 200
+    assert main([*args, "--out", str(saved / "audit.txt")]) == 0
+    assert (saved / "audit.txt").read_text() == shown
+
+
+def test_edit_saves_a_new_model_with_its_log_and_leaves_the_old_one(saved, capsys):
+    old, new = (saved / "m.json").read_bytes(), saved / "new.json"
+    args = ["--reason", "no more", "--table", str(saved / "train.csv"), "--target", "outcome", "--out", str(new)]
+    assert main(["edit", str(saved / "m.json"), "--remove", "P1", *args]) == 0
+    shown = capsys.readouterr().out
+    assert "no more" in shown and "log joint" in shown and "by hand" in shown
+    rule = json.dumps([["n", ">", 0.125], ["c2", "==", "a"]])
+    assert main(["edit", str(new), "--add", rule, "--side", "positive", *args, "--json"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    model = load(new)
+    assert entry["added"] == "n > 0.125 and c2 = a" and len(model.edits_) == 2
+    assert model.edits_["log_joint_change"].iloc[1] == entry["log_joint_change"]
+    assert main(["edit", str(new), "--replace", "N1", '[["c0", "==", "b"], ["c2", "==", "b"]]', *args]) == 0
+    assert len(load(new).edits_) == 3 and (saved / "m.json").read_bytes() == old
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["audit", "{m}", "{fresh}", "--target", "outcome", "--by", "c11"], "Did you mean 'c1'"),
+        (["audit", "{m}", "{fresh}", "--target", "outcom", "--by", "c1"], "Did you mean 'outcome'"),
+        (["audit", "{m}", "{fresh}", "--target", "c0", "--by", "c1"], "does not know"),
+        (["audit", "{m}", "{fresh}", "--target", "c0", "--by", "c0"], "another column"),
+        (["audit", "{m}", "{fresh}", "--target", "outcome", "--by", "c1", "--level", "7"], "level"),
+        (["audit", "nowhere.json", "{fresh}", "--target", "outcome", "--by", "c1"], "no model file"),
+        (["edit", "{m}", "--remove", "P77", "{edit}"], "has no rule"),
+        (["edit", "{m}", "--add", '[["n", ">", 1]]', "{edit}"], "--side"),
+        (["edit", "{m}", "--add", "[[", "--side", "positive", "{edit}"], "not JSON"),
+        (["edit", "{m}", "--add", '[["nn", ">", 1]]', "--side", "positive", "{edit}"], "Did you mean 'n'"),
+    ],
+)
+def test_mistakes_give_one_line_exit_code_2_and_no_file(args, message, saved, capsys, tmp_path):
+    edit = ["--reason", "x", "--table", str(saved / "train.csv"), "--target", "outcome"]
+    edit += ["--out", str(tmp_path / "out.json")]
+    words = []
+    for arg in args:
+        paths = {"m": saved / "m.json", "fresh": saved / "fresh.csv"}
+        words += edit if arg == "{edit}" else [arg.format(**paths) if arg in ("{m}", "{fresh}") else arg]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert message in error and len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_another_table_than_the_training_table_is_refused(saved, capsys, tmp_path):
+    args = ["--reason", "x", "--table", str(saved / "fresh.csv"), "--target", "outcome"]
+    assert main(["edit", str(saved / "m.json"), "--remove", "P1", *args, "--out", str(tmp_path / "o.json")]) == 2
+    assert "not the rows" in capsys.readouterr().err
+
+
+def test_labels_are_matched_however_the_file_spells_them(tmp_path, capsys):
+    X, y = random_table(0, num_rows=200)
+    X.assign(outcome=y.astype(int)).to_csv(tmp_path / "a.csv", index=False)
+    X.assign(outcome=y.astype(float)).to_csv(tmp_path / "b.csv", index=False)
+    assert main(["fit", str(tmp_path / "a.csv"), "--target", "outcome", "--out", str(tmp_path / "m.json"),
+                 "--rounds", "1", "--max-patterns", "20"]) == 0  # fmt: skip
+    assert main(["audit", str(tmp_path / "m.json"), str(tmp_path / "b.csv"), "--target", "outcome", "--by", "c0"]) == 0
+    assert "selection rate" in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "b.csv")["outcome"].dtype == float
