@@ -274,7 +274,7 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         self.history_ = pd.DataFrame(found.history)
         self.restart_scores_ = -found.rival_log_joints
         self.stage_seconds_ = {**candidates.seconds, **found.seconds}
-        self.num_frequent_patterns_ = candidates.searched.total
+        self.num_frequent_patterns_ = candidates.num_mined
         for name in ("posterior_", "fresh_states_"):  # draws and figures of an earlier fit are not of this one
             self.__dict__.pop(name, None)
         self._take(fitted, found.certificate)

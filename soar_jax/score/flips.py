@@ -17,7 +17,7 @@ from soar_jax._base import Leaf, in_float64
 from soar_jax.score.devices import sum_over_devices
 from soar_jax.score.joint import log_likelihood, log_prior
 from soar_jax.score.pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
-from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
+from soar_jax.score.problem import NUM_PLANES, Problem
 
 
 class PairState(NamedTuple):
@@ -89,7 +89,7 @@ def _of_side(is_negative: jax.Array, by_side: jax.Array) -> jax.Array:
 
 
 def evaluate_flip(problem: Problem, pool: NumberedPool, state: PairState, number: jax.Array) -> FlipResult:
-    """Evaluate the flip of one numbered pattern; impossible sizes have log prior -inf."""
+    """Evaluate the flip of one numbered pattern; what must stay, and impossible sizes, have log prior -inf."""
     pair, row = state.pair, pool.rows[number]
     is_negative = number >= problem.num_slots
     is_removal = pair.included.reshape(-1)[number]
@@ -116,7 +116,9 @@ def evaluate_flip(problem: Problem, pool: NumberedPool, state: PairState, number
     kind = pool.kind[number]
     size = pair.sizes.reshape(-1)[kind]
     prior_gain = sign.astype(jnp.float64) * pool.prior_gain[kind, size - is_removal.astype(jnp.int32)]
-    fits = is_removal | (_of_side(is_negative, pair.sizes).sum() < MAX_RULES)
+    fits = is_removal | (
+        _of_side(is_negative, pair.sizes).sum(dtype=jnp.int32) < _of_side(is_negative, problem.max_rules)
+    )
     return FlipResult(
         number,
         row,

@@ -22,6 +22,10 @@ class Certificate:
     grown_to : int
         Most literals of the conjunctions that were grown beside them, by a beam that may miss some; equal to
         ``longest`` where none were.
+    is_constrained : bool
+        Whether it speaks of what constraints allow only.
+    columns : tuple of str
+        The columns that were chosen first where their number was limited; empty where it was not.
     """
 
     holds: bool
@@ -29,6 +33,8 @@ class Certificate:
     are_all_mined: bool
     longest: int
     grown_to: int
+    is_constrained: bool = False
+    columns: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether it holds."""
@@ -42,8 +48,10 @@ class Certificate:
         literals = "literal" if self.longest == 1 else "literals"
         text = (
             f"No added, removed or exchanged rule improves the pair, among all {self.num_patterns:,} {what} of up to "
-            f"{self.longest} {literals}."
+            f"{self.longest} {literals}{' that the constraints allow' if self.is_constrained else ''}."
         )
         if self.grown_to > self.longest:
             text += f" Longer rules, of up to {self.grown_to} literals, were grown by a beam, which may miss some."
+        if self.columns:
+            text += f" All this is given the columns chosen first: {', '.join(self.columns)}."
         return text

@@ -12,7 +12,7 @@ from soar_jax.candidates.patterns import pack
 from soar_jax.score.flips import NumberedPool, number_pool
 from soar_jax.score.pricing import Query
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import MAX_RULES, Problem
+from soar_jax.score.problem import Problem
 
 
 class WorkingPools:
@@ -24,15 +24,17 @@ class WorkingPools:
         Literal indices, padded with -1; -1 throughout in an empty slot.
     bits : (2, num_slots, num_words) uint64
     kind : (2, num_slots) int32
-        1 + kind; 0 for an empty slot.
+        1 + kind; 0 for an empty slot, and for a rule that must be in.
+    required : (2, num_slots) bool
+        Slots of the rules that must be in; they always stay.
     """
 
     def __init__(self, catalogue: Catalogue, hyper: Hyperparameters, problem: Problem) -> None:
         num_slots, num_words = problem.num_slots, catalogue.layout.num_words
         self._catalogue, self._hyper, self._problem = catalogue, hyper, problem
-        self._prior = np.asarray(problem.prior)
+        self._prior, self._max_rules = np.asarray(problem.prior), np.asarray(problem.max_rules)
         self._everything = catalogue.layout.everything()
-        longest = hyper.kind.shape[1] - 1
+        longest = max(hyper.kind.shape[1] - 1, *(patterns.shape[1] for patterns in catalogue.required))
         self.patterns = np.full((2, num_slots, longest), -1, dtype=np.int64)
         self.bits = np.zeros((2, num_slots, num_words), dtype=np.uint64)
         self.kind = np.zeros((2, num_slots), dtype=np.int32)
@@ -41,6 +43,12 @@ class WorkingPools:
         self._used = np.full((2, num_slots), -1, dtype=np.int64)
         self._round = 0
         self._on_device: tuple[Problem, NumberedPool] | None = None
+        self.required: BoolArray = np.zeros((2, num_slots), dtype=bool)
+        for side, patterns in enumerate(catalogue.required):
+            count, width = patterns.shape
+            self.patterns[side, :count, :width] = patterns
+            self.bits[side, :count] = pack(patterns, catalogue.item_bits)
+            self.required[side, :count] = True
 
     def __len__(self) -> int:
         """Slots per side."""
@@ -72,7 +80,8 @@ class WorkingPools:
                 seen.add(key)
                 new.append((i, key))
         order = np.argsort(self._used[side], kind="stable")
-        free = order[~protected[side][order] & (self._used[side][order] < self._round)]
+        must_stay = protected[side] | self.required[side]
+        free = order[~must_stay[order] & (self._used[side][order] < self._round)]
         for slot, (i, key) in zip(free, new, strict=False):
             self._place[side].pop(self._key[side][slot], None)
             self._place[side][key] = int(slot)
@@ -124,7 +133,7 @@ class WorkingPools:
         more = np.take_along_axis(self._prior[side], sizes[side][:, None] + 1, axis=-1)[:, 0]
         log_prior = now.sum() + more - now[side]
         log_prior[0] = -np.inf
-        if len(members[side]) >= MAX_RULES:
+        if len(members[side]) >= self._max_rules[side]:
             log_prior[:] = -np.inf
         return Query(
             np.int32(side),

@@ -220,10 +220,9 @@ def test_each_kernel_samples_the_enumerated_posterior(tiny, kernel, inverse_temp
 @in_float64
 def test_fresh_draws_at_the_hot_end_come_from_the_prior(tiny):
     density, _ = tiny.target_at(0.0)
-    start = jax.tree.map(lambda leaf: leaf[63], tiny.states)
-    tables = make_prior_tables(tiny.context, tiny.target.hyper)
-    draw = jax.jit(jax.vmap(draw_from_prior, (0, None, None, None)))
-    drawn = draw(jax.random.split(jax.random.key(0), 3000), start, tiny.context, tables)
+    tables = make_prior_tables(tiny.context, tiny.target.hyper, tiny.target.required)
+    draw = jax.jit(jax.vmap(draw_from_prior, (0, None, None)))
+    drawn = draw(jax.random.split(jax.random.key(0), 3000), tiny.context, tables)
     check_frequencies(tiny.index_of(drawn.pair.included), density)
     fresh = pair_from(tiny.target.problem, np.asarray(drawn.pair.included[7]))
     assert all(np.array_equal(a, b[7]) for a, b in zip(fresh, drawn.pair, strict=True))
