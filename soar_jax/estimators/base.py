@@ -29,9 +29,11 @@ from soar_jax._base import (
 )
 from soar_jax._progress import ProgressBar
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
+from soar_jax.candidates.constraints import Constraints
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import plain_labels, whole_weights
 from soar_jax.data.table import as_frame
+from soar_jax.estimators.constrained import ConstrainedMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
@@ -48,7 +50,7 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, JudgingMixin, ConstrainedMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     def __init__(
@@ -80,6 +82,11 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         time_budget: float | None = None,
         progress: bool = False,
         positive: Any = None,
+        forbid: Any = None,
+        require: Any = None,
+        directions: Any = None,
+        max_rules: Any = None,
+        max_columns: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.max_length = max_length
@@ -108,6 +115,11 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         self.time_budget = time_budget
         self.progress = progress
         self.positive = positive
+        self.forbid = forbid
+        self.require = require
+        self.directions = directions
+        self.max_rules = max_rules
+        self.max_columns = max_columns
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -131,9 +143,11 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
         try:
             self._check_parameters()
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
+            given = self._read_constraints(frame)
             held = self._hold_out(is_true)
-            candidates = self._candidates_of(frame.loc[~held], is_true[~held], weights[~held])
-            self._search(candidates, started)
+            training = frame.loc[~held], is_true[~held], weights[~held]
+            given = self._choose_columns(training, given, started)
+            self._search(self._candidates_of(*training, given), started)
             if held.any():
                 self._measure(frame.loc[held], is_true[held], weights[held])
         except BaseException:
@@ -217,13 +231,16 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
             return np.zeros(len(is_true), dtype=bool)
         return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self._seed(), 3])))
 
-    def _candidates_of(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> Candidates:
+    def _candidates_of(
+        self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray, given: Constraints
+    ) -> Candidates:
         options = self._candidate_options()
+        how: dict[str, Any] = {"single": self._single, "constraints": given}
         if not self.honest:
-            return build_candidates(frame, is_true, weights, options, single=self._single)
+            return build_candidates(frame, is_true, weights, options, **how)
         generator = np.random.Generator(np.random.Philox(key=[self._seed(), 4]))
         is_for_scoring = split_rows(is_true, 0.5, generator)
-        return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
+        return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, **how)
 
     def _find_positive(self) -> int:
         if self.positive is None:
@@ -234,24 +251,28 @@ class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
             raise InputError(f"positive={self.positive!r} is not one of the labels {self.classes_.tolist()}.")
         return int(matches[0])
 
-    def _search(self, candidates: Candidates, started: float) -> None:
+    def _find(self, candidates: Candidates, time_left: float | None, **changes: Any) -> FoundPair:
+        """Search, perhaps with some settings changed."""
         from soar_jax.score.devices import current_mesh
 
         layout = candidates.layout
         settings = SearchSettings(**{name: getattr(self, name) for name in SearchSettings.__dataclass_fields__})
-        elapsed = time.perf_counter() - started
         with ProgressBar() if self.progress else nullcontext() as bar:
-            found = find_pair(
+            return find_pair(
                 candidates,
                 self._state_priors(layout.num_positives, layout.num_negatives),
                 SearchedRules() if self.rule_prior is None else self.rule_prior,
-                settings,
+                replace(settings, **changes),
                 single=self._single,
                 seed=self._seed(),
-                time_budget=None if self.time_budget is None else max(0.0, self.time_budget - elapsed),
+                time_budget=None if time_left is None else max(0.0, time_left),
                 progress=bar,
                 mesh=current_mesh(),
             )
+
+    def _search(self, candidates: Candidates, started: float) -> None:
+        elapsed = time.perf_counter() - started
+        found = self._find(candidates, None if self.time_budget is None else self.time_budget - elapsed)
         if found.was_stopped and not found.certificate:
             warnings.warn(
                 "The search was stopped before the best pair could be shown to be a local optimum; "

@@ -103,7 +103,8 @@ def _limits(candidates: Candidates) -> dict[str, Any]:
 def _allowed(candidates: Candidates) -> dict[str, Any]:
     """Give what a certificate says of constraints."""
     given = candidates.constraints
-    return {"is_constrained": given.has_any, "columns": given.chosen or ()}
+    num_required = sum(len(rules) for rules in given.required)
+    return {"is_constrained": given.has_any, "num_required": num_required, "columns": given.chosen or ()}
 
 
 def _explore(

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import Leaf, in_float64
+from soar_jax._base import BoolArray, Leaf, in_float64
 from soar_jax.score.devices import sum_over_devices
 from soar_jax.score.joint import log_likelihood, log_prior
 from soar_jax.score.pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
@@ -68,6 +68,17 @@ def number_pool(problem: Problem) -> NumberedPool:
         gain = np.diff(prior, axis=-1).reshape(2 * num_kinds, -1)
     rows = np.asarray(problem.bits).transpose(0, 2, 1).reshape(2 * num_slots, num_words)
     return NumberedPool(*jax.device_put((rows, kind.astype(np.int32), np.where(np.isnan(gain), -np.inf, gain))))
+
+
+@in_float64
+def restrict(
+    problem: Problem, pool: NumberedPool, kind: np.ndarray, allowed: BoolArray
+) -> tuple[Problem, NumberedPool]:
+    """Make the same problem with some of the patterns out of bounds; ``kind`` is the problem's, on the host."""
+    kind = np.where(allowed, kind, 0).astype(np.int32)
+    numbered = (np.arange(2)[:, None] * problem.prior.shape[1] + kind).reshape(-1).astype(np.int32)
+    of_slot, of_number = jax.device_put((kind, numbered))
+    return problem._replace(kind=of_slot), pool._replace(kind=of_number)
 
 
 def state_of(problem: Problem, pair: Pair) -> PairState:

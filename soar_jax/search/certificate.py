@@ -24,6 +24,8 @@ class Certificate:
         ``longest`` where none were.
     is_constrained : bool
         Whether it speaks of what constraints allow only.
+    num_required : int
+        Rules that had to be in: they were not to be removed or exchanged.
     columns : tuple of str
         The columns that were chosen first where their number was limited; empty where it was not.
     """
@@ -34,6 +36,7 @@ class Certificate:
     longest: int
     grown_to: int
     is_constrained: bool = False
+    num_required: int = 0
     columns: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -52,6 +55,8 @@ class Certificate:
         )
         if self.grown_to > self.longest:
             text += f" Longer rules, of up to {self.grown_to} literals, were grown by a beam, which may miss some."
+        if self.num_required:
+            text += f" {self.num_required} required rule{'s stay' if self.num_required > 1 else ' stays'} in."
         if self.columns:
             text += f" All this is given the columns chosen first: {', '.join(self.columns)}."
         return text

@@ -21,7 +21,7 @@ from jax.sharding import Mesh
 
 from soar_jax._base import BoolArray, FloatArray, IntArray, in_float64
 from soar_jax._progress import Clock, Progress
-from soar_jax.candidates.catalogue import Catalogue, hash_coverage
+from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue, hash_coverage
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.joint import host_log_likelihood
@@ -119,7 +119,6 @@ class Explorer:
         max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
     ) -> None:
         self.catalogue, self.hyper, self.clock, self.mesh = catalogue, hyper, clock, mesh
-        self.sides = [side for side in (0, 1) if len(catalogue.listed[side])]
         # a rule of any kind that was searched may come in
         open_hyper = hyper._replace(pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64))
         none = empty_pool(catalogue.layout.num_words)
@@ -134,6 +133,7 @@ class Explorer:
             num_required=(positive, negative),
         )
         self.room = (max_rules[0] - positive, max_rules[1] - negative)
+        self.sides = [side for side in (0, 1) if len(catalogue.listed[side]) and self.room[side] > 0]
         self.working = WorkingPools(catalogue, hyper, problem)
         self.pages = Pages(catalogue, hyper, problem)
         self.grower = Grower(catalogue, hyper, problem)
@@ -395,7 +395,7 @@ def _in_turn(found: Sequence[Priced]) -> IntArray:
     """Give the best pattern of every query, then the second best, and so on; each once."""
     ranks = zip_longest(*(priced.patterns.tolist() for priced in found))
     patterns = dict.fromkeys(tuple(pattern) for rank in ranks for pattern in rank if pattern is not None)
-    return np.array(list(patterns), dtype=np.int64).reshape(len(patterns), -1)
+    return np.array(list(patterns), dtype=np.int64) if patterns else NO_PATTERNS
 
 
 @in_float64

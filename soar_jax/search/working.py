@@ -9,7 +9,7 @@ from soar_jax._base import BoolArray, IntArray, WordArray, in_float64
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, pad_words
 from soar_jax.candidates.patterns import pack
-from soar_jax.score.flips import NumberedPool, number_pool
+from soar_jax.score.flips import NumberedPool, number_pool, restrict
 from soar_jax.score.pricing import Query
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import Problem
@@ -103,14 +103,9 @@ class WorkingPools:
             self._on_device = problem, number_pool(problem)
         return self._on_device
 
-    @in_float64
     def restricted(self, allowed: BoolArray) -> tuple[Problem, NumberedPool]:
         """Make the same problem with some of the patterns out of bounds."""
-        problem, pool = self.on_device()
-        kind = np.where(allowed, self.kind, 0).astype(np.int32)
-        numbered = (np.arange(2)[:, None] * self._prior.shape[1] + kind).reshape(-1).astype(np.int32)
-        of_slot, of_number = jax.device_put((kind, numbered))
-        return problem._replace(kind=of_slot), pool._replace(kind=of_number)
+        return restrict(*self.on_device(), self.kind, allowed)
 
     def cover(self, included: BoolArray) -> WordArray:
         """Rows that each side of a pair covers: (2, num_words)."""
