@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +12,21 @@ import pandas as pd
 
 from soar_jax._base import BoolArray
 from soar_jax.data.columns import TableValues, values_of
-from soar_jax.data.literals import OPERATORS, Literal, format_value
+from soar_jax.data.literals import OPERATORS, Literal, cut_text
+from soar_jax.data.parse import parse_literals
+from soar_jax.data.spelling import name_text
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A conjunction of literals.
+    """A conjunction of literals; two rules with the same literals, in whatever order, are equal.
 
     Examples
     --------
     >>> print(Rule((Literal("age", ">", 30), Literal("age", "<=", 50), Literal("sex", "==", "F"))))
     30 < age <= 50 and sex = F
+    >>> Rule.parse("30 < age <= 50 and sex = F").columns
+    ('age', 'sex')
     """
 
     conditions: tuple[Literal, ...]
@@ -39,6 +43,26 @@ class Rule:
             if len(literal) != 3 or literal[1] not in OPERATORS:  # noqa: PLR2004
                 raise ValueError(f"A literal is (column, op, value) with op one of {OPERATORS}, got {literal!r}.")
         return cls(tuple(Literal(str(column), op, value) for column, op, value in literals))
+
+    @classmethod
+    def parse(cls, text: str, columns: Iterable[str] | None = None) -> Rule:
+        """Read a rule as ``str`` prints it: ``age > 30 and sex = F``; see `soar_jax.data.parse`.
+
+        Parameters
+        ----------
+        text : str
+        columns : iterable of str, optional
+            Names that the rule may use; any other is refused, and the nearest one suggested.
+        """
+        return cls(parse_literals(text, columns))
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether two rules have the same literals."""
+        return frozenset(self.conditions) == frozenset(other.conditions) if isinstance(other, Rule) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash the literals, whatever their order."""
+        return hash(frozenset(self.conditions))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -57,7 +81,7 @@ class Rule:
             low = next((c for c in mine if c.kind.is_lower_bound), None)
             high = next((c for c in mine if c.kind.is_upper_bound), None)
             if low is not None and high is not None:
-                parts.append(f"{format_value(low.value)} < {column} <= {format_value(high.value)}")
+                parts.append(f"{cut_text(low.value)} < {name_text(column)} <= {cut_text(high.value)}")
                 mine = [c for c in mine if c is not low and c is not high]
             parts += [str(c) for c in mine]
         return " and ".join(parts)

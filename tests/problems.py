@@ -1,5 +1,7 @@
 """Random problems for the device code, built without a table."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, lay_out
@@ -58,6 +60,27 @@ def tiny_target(bounded=False):
     return random_target(5, num_patterns=(3, 3), num_rows=30, bounded=bounded)
 
 
+def constrain(target, num_required, max_rules):
+    """The same target where the first candidates must be in, and sides may have only so many rules."""
+    pools, hyper = list(target.pools), target.hyper
+    pool_size, searched = hyper.pool_size.copy(), hyper.searched.copy()
+    for side, count in enumerate(num_required):
+        free = np.bincount(pools[side].length[:count], minlength=pool_size.shape[1] + 1)[1:]
+        pool_size[side], searched[side] = pool_size[side] - free, searched[side] - free
+        pools[side] = replace(pools[side], num_required=count)
+    hyper = hyper._replace(pool_size=pool_size, searched=searched)
+    return replace(target, pools=tuple(pools), hyper=hyper, max_rules=max_rules)
+
+
+def are_allowed(target, subsets):
+    """Which pairs of subsets, as `enumerate_log_joints` lists them, have what must be in and no more than may be."""
+    sides = [
+        z[:, : pool.num_required].all(axis=1) & (z.sum(axis=1) <= most)
+        for z, pool, most in zip(subsets, target.pools, target.max_rules or (63, 63), strict=True)
+    ]
+    return sides[0][:, None] & sides[1]
+
+
 def priors_by_length(alpha, beta, rule_alpha, rule_beta, searched, pool_size=None):
     """Hyper-parameters without bounds, in which the kind of a pattern is its length."""
     longest = searched.shape[1]
@@ -83,6 +106,7 @@ def enumerate_log_joints(covers, weights, pools, hyper):
         subsets.append(z)
         covered.append((z.astype(int) @ covers[side].astype(int)) > 0)
         lengths = np.array([len(p) for p in pools[side].patterns], dtype=int)
+        lengths[: pools[side].num_required] = 0  # nobody pays for what must be in
         total = np.zeros(2**count)
         for length, searched in enumerate(hyper.searched[side], start=1):
             n = z[:, lengths == length].sum(axis=1)

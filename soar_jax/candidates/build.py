@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,18 +13,26 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, InputError, IntArray, check_choice, check_whole
-from soar_jax.candidates.catalogue import Catalogue, build_catalogue, catalogue_of_pools
+from soar_jax.candidates.catalogue import Catalogue, catalogue_of_pools
+from soar_jax.candidates.constraints import (
+    NO_CONSTRAINTS,
+    Constraints,
+    add_required,
+    constrain_items,
+    extend_column,
+    number_rules,
+)
 from soar_jax.candidates.coverage import BitLayout, lay_out
-from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
-from soar_jax.candidates.pools import POOLS, SCREENS, Pool, build_pool, empty_pool
-from soar_jax.candidates.searched import Searched, count_searched, with_grown
+from soar_jax.candidates.patterns import Threshold
+from soar_jax.candidates.pools import POOLS, SCREENS, Pool
+from soar_jax.candidates.searched import Searched, count_searched, count_sides
+from soar_jax.candidates.stages import drop_uninformative, make_source, mine
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items, build_items
-from soar_jax.data.table import GroupedRows, describe_column, group_rows
+from soar_jax.data.table import describe_column, group_rows
 
 MINERS = ("packed", "fpgrowth")
 CUTS = ("supervised", "quantile")
-DEFAULT_LENGTH = 3
 GROWN_LENGTH = 6
 SEARCHES = ("full", "annealing")
 _SMALLEST_CLASS_COUNT = 5
@@ -114,17 +121,22 @@ class Candidates:
         Where each distinct row's bits lie.
     source : Catalogue or (Pool, Pool)
         All mined patterns, or the candidates of the positive and the negative rule set that a screen left.
-    searched : Searched
-        All that could become a rule, by length and cuts.
+    searched : Searched or (Searched, Searched)
+        All that could become a rule, by length and cuts; for each side where constraints tell them apart.
     seconds : dict
         Time spent in each stage.
+    num_mined : int
+        All mined patterns.
+    constraints : Constraints
     """
 
     columns: list[Column]
     layout: BitLayout
     source: Catalogue | tuple[Pool, Pool]
-    searched: Searched
+    searched: Searched | tuple[Searched, Searched]
     seconds: dict[str, float] = field(default_factory=dict)
+    num_mined: int = 0
+    constraints: Constraints = NO_CONSTRAINTS
 
 
 @contextmanager
@@ -140,7 +152,13 @@ def _check_content(frame: pd.DataFrame) -> None:
 
 
 def build_candidates(
-    frame: pd.DataFrame, y: BoolArray, weights: IntArray, options: CandidateOptions, *, single: bool
+    frame: pd.DataFrame,
+    y: BoolArray,
+    weights: IntArray,
+    options: CandidateOptions,
+    *,
+    single: bool,
+    constraints: Constraints = NO_CONSTRAINTS,
 ) -> Candidates:
     """Run every stage from raw columns to the patterns that may become rules.
 
@@ -153,8 +171,10 @@ def build_candidates(
     weights : (num_rows,) int64
     single : bool
         Leave the negative pool empty (one-class method).
+    constraints : Constraints
+        What may not be, and what must be; they name columns of the table.
     """
-    return _build(frame, y, weights, options, single=single)[0]
+    return _build(frame, y, weights, options, constraints, single=single)[0]
 
 
 def build_honest_candidates(
@@ -165,6 +185,7 @@ def build_honest_candidates(
     options: CandidateOptions,
     *,
     single: bool,
+    constraints: Constraints = NO_CONSTRAINTS,
 ) -> Candidates:
     """Cut, mine and screen on some rows, and count the candidates on the others.
 
@@ -173,7 +194,7 @@ def build_honest_candidates(
     """
     other = ~is_for_scoring
     screened = replace(options, search="annealing")
-    made, items = _build(frame.loc[other], y[other], weights[other], screened, single=single)
+    made, items = _build(frame.loc[other], y[other], weights[other], screened, constraints, single=single)
     table = TableValues(frame.loc[is_for_scoring])
     rows = group_rows(table, made.columns, y[is_for_scoring], weights[is_for_scoring])
     layout = lay_out(rows)
@@ -182,20 +203,28 @@ def build_honest_candidates(
     assert isinstance(made.source, tuple)
     positive, negative = made.source
     pools = positive.recount(layout, item_bits, place), negative.recount(layout, item_bits, place)
-    lengths = np.concatenate([pool.length for pool in pools])
+    lengths = np.concatenate([pool.length[pool.num_required :] for pool in pools])
     no_cuts = np.zeros(len(lengths), dtype=np.int64)
-    searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), made.searched.longest)
-    if options.search == "annealing":
-        return Candidates(made.columns, layout, pools, searched, made.seconds)
-    free = replace(items, choices=np.ones(len(items.choices)))  # the labels of these rows placed no cut
-    catalogue = catalogue_of_pools(pools, free, item_bits, layout, options.screen)
-    return Candidates(made.columns, layout, catalogue, searched, made.seconds)
+    longest = (made.searched if isinstance(made.searched, Searched) else made.searched[0]).longest
+    searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), longest)
+    source: Catalogue | tuple[Pool, Pool] = pools
+    if options.search != "annealing":
+        free = replace(items, choices=np.ones(len(items.choices)))  # the labels of these rows placed no cut
+        source = catalogue_of_pools(pools, free, item_bits, layout, options.screen)
+    return Candidates(made.columns, layout, source, searched, made.seconds, searched.total, constraints)
 
 
 def _build(
-    frame: pd.DataFrame, y: BoolArray, weights: IntArray, options: CandidateOptions, *, single: bool
+    frame: pd.DataFrame,
+    y: BoolArray,
+    weights: IntArray,
+    options: CandidateOptions,
+    constraints: Constraints,
+    *,
+    single: bool,
 ) -> tuple[Candidates, Items]:
     options.validate()
+    frame = frame[[name for name in frame.columns if name not in constraints.columns_out]]
     _check_content(frame)
     seconds: dict[str, float] = {}
     num_positives, num_negatives = int(weights[y].sum()), int(weights[~y].sum())
@@ -206,98 +235,25 @@ def _build(
             describe_column(table[name], y, weights, threshold.reached, options.max_bins, options.cuts)
             for name in frame.columns
         ]
+        base, columns = columns, [extend_column(column, constraints.required_literals()) for column in columns]
         items = build_items(columns, negations=options.negations, missing=options.missing_literals)
+        if constraints.has_any:
+            items = constrain_items(items, columns, base, constraints)
         rows = group_rows(table, columns, y, weights)
         layout = lay_out(rows)
         masks = items.masks(rows)
-        items, masks, item_bits = _drop_uninformative(
+        items, masks, item_bits = drop_uninformative(
             items, masks, layout, threshold, has_other=any(column.has_other for column in columns)
         )
     with _timed(seconds, "mining"):
-        patterns = _mine(items, masks, item_bits, rows, layout, threshold, options)
+        patterns = mine(items, masks, item_bits, rows, layout, threshold, options)
     with _timed(seconds, "screening"):
-        source = _source(patterns, items, item_bits, layout, options, single=single)
-        choices = patterns.per_literal(items.choices, 1.0)
-        searched = count_searched(
-            patterns.length, (choices > 1).sum(axis=1), choices.prod(axis=1), patterns.items.shape[1]
-        )
-        if isinstance(source, Catalogue):
-            searched = with_grown(searched, items, options.grown_length)
-    return Candidates(columns, layout, source, searched, seconds), items
-
-
-def _mine(
-    items: Items,
-    masks: BoolArray,
-    item_bits: np.ndarray,
-    rows: GroupedRows,
-    layout: BitLayout,
-    threshold: Threshold,
-    options: CandidateOptions,
-) -> MinedPatterns:
-    max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
-    compatible = items.compatible()
-    if options.miner == "packed":
-        stop_early = options.max_length is None
-        return mine_packed(item_bits, compatible, layout, threshold, max_length, stop_early=stop_early)
-    return mine_fpgrowth(masks, rows.positives, rows.negatives, item_bits, compatible, layout, threshold, max_length)
-
-
-def _drop_uninformative(
-    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold, *, has_other: bool = False
-) -> tuple[Items, BoolArray, np.ndarray]:
-    """Drop literals that are true of every row or of too few."""
-    bits = layout.pack(masks)
-    positives, negatives = layout.counts(bits)
-    telling = positives + negatives < layout.num_rows
-    if not telling.any() and not has_other:
-        raise InputError("No column tells rows apart: every column is constant or missing.")
-    frequent = threshold.reached(positives, negatives)
-    if not (telling & frequent).any():
-        raise InputError(
-            f"No literal is true of {threshold.total} rows ({threshold.positives} positive or "
-            f"{threshold.negatives} negative ones); lower min_support or min_class_support."
-        )
-    keep = telling & frequent
-    return items.select(keep), masks[keep], bits[keep]
-
-
-def _source(
-    patterns: MinedPatterns,
-    items: Items,
-    item_bits: np.ndarray,
-    layout: BitLayout,
-    options: CandidateOptions,
-    *,
-    single: bool,
-) -> Catalogue | tuple[Pool, Pool]:
-    """List all mined patterns, or screen them."""
-
-    def pool(side: int) -> Pool:
-        return build_pool(
-            patterns,
-            items,
-            item_bits,
-            layout,
-            side=side,
-            screen=options.screen,
-            pools=options.pools,
-            max_patterns=int(options.max_patterns),
-        )
-
-    source: Catalogue | tuple[Pool, Pool]
-    if options.search == "full":
-        source = build_catalogue(
-            patterns, items, item_bits, layout, pools=options.pools, screen=options.screen, single=single
-        )
-        sizes = [len(listed) for listed in source.listed]
-    else:
-        source = pool(0), (empty_pool(layout.num_words) if single else pool(1))
-        sizes = [len(found) for found in source]
-    for name, size in zip(("positive", "negative"), sizes, strict=True):
-        if not size and not (single and name == "negative"):
-            warnings.warn(
-                f"No pattern speaks for the {name} class more than the base rate does; its rule set stays empty.",
-                stacklevel=2,
-            )
-    return source
+        if any(constraints.required):
+            items = add_required(items, columns, constraints)
+            item_bits = layout.pack(items.masks(rows))
+        positive, negative = (number_rules(rules, items) for rules in constraints.required)
+        source = make_source(patterns, items, item_bits, layout, options, (positive, negative), single=single)
+        grow_to = options.grown_length if isinstance(source, Catalogue) else 0
+        searched = count_sides(patterns, items, (positive, negative), grow_to)
+    made = Candidates(columns, layout, source, searched, seconds, len(patterns.items), constraints)
+    return made, items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from soar_jax.candidates.pools import Pool, empty_pool, impurity, speaks_for
 from soar_jax.data.items import Items
 from soar_jax.data.literals import Literal
 
+NO_PATTERNS: IntArray = np.zeros((0, 1), dtype=np.int64)
 _CHUNK_WORDS = 1 << 14
 _MOST_ORDERED = 100_000
 
@@ -45,6 +47,8 @@ class Catalogue:
         Whether a side's patterns must speak for its class more than the base rate does.
     is_screened : bool
         Whether these are the candidates that a screen left, not all that was mined.
+    required : (2,) tuple of (num_required, longest) int64
+        Rules of each side that must be in: literal indices, padded with -1. They are not among the mined.
     """
 
     items: Items
@@ -57,6 +61,7 @@ class Catalogue:
     screen: str
     is_directed: bool
     is_screened: bool = False
+    required: tuple[IntArray, IntArray] = (NO_PATTERNS, NO_PATTERNS)
 
     @cached_property
     def _by_coverage(self) -> tuple[IntArray, WordArray]:
@@ -67,12 +72,14 @@ class Catalogue:
         """Literals of each pattern (rows of literal indices, padded with -1) whose cut the labels placed."""
         return (np.append(self.items.choices, 1.0)[patterns] > 1).sum(axis=1)
 
-    def aliases(self, pattern: IntArray, bits: WordArray) -> list[tuple[Literal, ...]]:
-        """List the other mined patterns that cover the same rows, shortest first."""
+    def aliases(self, pattern: IntArray, bits: WordArray, side: int | None = None) -> list[tuple[Literal, ...]]:
+        """List the other mined patterns, that may stand for a side, which cover the same rows, shortest first."""
         order, ranked = self._by_coverage
         value = hash_rows(bits[None])[0]
         same = order[np.searchsorted(ranked, value, "left") : np.searchsorted(ranked, value, "right")]
-        own = tuple(int(i) for i in pattern if i >= 0)
+        if side is not None:
+            same = same[self.items.may_be(self.mined.items[same], side)]
+        own = tuple(sorted(int(i) for i in pattern if i >= 0))
         found = (tuple(int(i) for i in self.mined.items[j] if i >= 0) for j in np.sort(same))
         return [self.literals(other) for other in found if other != own]
 
@@ -97,23 +104,30 @@ class Catalogue:
         positives, negatives = self.layout.counts(bits)
         return speaks_for(positives, negatives, self.layout, side, is_directed=self.is_directed)
 
-    def pool(self, patterns: IntArray, bits: WordArray) -> Pool:
-        """Make a pool of some patterns (rows of literal indices, padded with -1), best impurity first."""
+    def pool(self, patterns: IntArray, bits: WordArray, side: int | None = None) -> Pool:
+        """Make a pool of some patterns (rows of literal indices, padded with -1), best impurity first.
+
+        For a ``side``, the rules that must be in come before all others.
+        """
         if not len(patterns):
             return empty_pool(self.layout.num_words)
         positives, negatives = self.layout.counts(bits)
         impurities = self._impurity(positives, negatives)
         lengths = (patterns >= 0).sum(axis=1)
-        order = np.lexsort((*patterns.T[::-1], lengths, negatives, positives, np.round(impurities, 12)))
+        is_free = np.ones(len(patterns), dtype=bool)
+        for wanted in () if side is None else self.required[side]:
+            is_free &= [self.literals(pattern) != self.literals(wanted) for pattern in patterns]
+        order = np.lexsort((*patterns.T[::-1], lengths, negatives, positives, np.round(impurities, 12), is_free))
         patterns, bits = patterns[order], np.ascontiguousarray(bits[order])
         return Pool(
             tuple(self.literals(pattern) for pattern in patterns),
-            tuple(tuple(self.aliases(pattern, row)) for pattern, row in zip(patterns, bits, strict=True)),
+            tuple(tuple(self.aliases(pattern, row, side)) for pattern, row in zip(patterns, bits, strict=True)),
             positives[order],
             negatives[order],
             impurities[order],
             bits,
             self.num_cuts(patterns),
+            int((~is_free).sum()),
         )
 
 
@@ -152,6 +166,7 @@ def build_catalogue(
     pools: str,
     screen: str,
     single: bool,
+    required: tuple[IntArray, IntArray] = (NO_PATTERNS, NO_PATTERNS),
 ) -> Catalogue:
     """List what was mined, for each side.
 
@@ -161,20 +176,51 @@ def build_catalogue(
         Whether a side's patterns must speak for its class more than the base rate does.
     single : bool
         One-class method: nothing for the negative side.
+    required : (2,) tuple of (num_required, longest) int64
+        See `Catalogue`.
     """
     coverage = hash_coverage(mined.items, item_bits)
     kind = mined.length * mined.items.shape[1] + (mined.per_literal(items.choices, 1.0) > 1).sum(axis=1)
     # mined patterns come shortest first and in order, so that the first of its kind stands for the others
     key = coverage ^ (kind.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    first: BoolArray = np.zeros(len(key), dtype=bool)
-    first[np.unique(key, return_index=True)[1]] = True
     is_directed = pools == "directed"
-    speaks = [speaks_for(mined.positives, mined.negatives, layout, side, is_directed=is_directed) for side in (0, 1)]
+    may = [
+        free_patterns(mined.items, items, required[side], side)
+        & speaks_for(mined.positives, mined.negatives, layout, side, is_directed=is_directed)
+        for side in (0, 1)
+    ]
     if single:
-        speaks[1][:] = False
-    positive, negative = (np.flatnonzero(first & mask) for mask in speaks)
-    num_patterns = int(sum(mask.sum() for mask in speaks))
-    return Catalogue(items, item_bits, layout, mined, coverage, (positive, negative), num_patterns, screen, is_directed)
+        may[1][:] = False
+    positive, negative = (_first_of_each(key, mask) for mask in may)
+    return Catalogue(
+        items,
+        item_bits,
+        layout,
+        mined,
+        coverage,
+        (positive, negative),
+        int(sum(mask.sum() for mask in may)),
+        screen,
+        is_directed,
+        required=required,
+    )
+
+
+def free_patterns(patterns: IntArray, items: Items, required: IntArray, side: int) -> BoolArray:
+    """Say which patterns the search may make rules of a side: allowed ones that are not in anyway."""
+    may = items.may_be(patterns, side)
+    for pattern in required:
+        wanted = np.sort(pattern[pattern >= 0])
+        if len(wanted) <= patterns.shape[1]:
+            padded = np.pad(wanted, (0, patterns.shape[1] - len(wanted)), constant_values=-1)
+            may &= (patterns != padded).any(axis=1)
+    return may
+
+
+def _first_of_each(key: WordArray, may: BoolArray) -> IntArray:
+    """Places of those that may stand, the first of each key."""
+    places = np.flatnonzero(may)
+    return places[np.sort(np.unique(key[places], return_index=True)[1])]
 
 
 def catalogue_of_pools(
@@ -182,12 +228,35 @@ def catalogue_of_pools(
 ) -> Catalogue:
     """List the candidates of two pools as if they were all that was mined."""
     place = {literal: i for i, literal in enumerate(items.literals)}
-    rows = [[place[literal] for literal in pattern] for pool in pools for pattern in pool.patterns]
+
+    def numbered(patterns: Iterable[tuple[Literal, ...]]) -> IntArray:
+        return pad_patterns([[place[literal] for literal in pattern] for pattern in patterns])
+
+    free = [pool.patterns[pool.num_required :] for pool in pools]
+    patterns = numbered([*free[0], *free[1]])
+    positives, negatives = (
+        np.concatenate([getattr(pool, name)[pool.num_required :] for pool in pools])
+        for name in ("positives", "negatives")
+    )
+    return Catalogue(
+        items,
+        item_bits,
+        layout,
+        MinedPatterns(patterns, positives, negatives),
+        hash_coverage(patterns, item_bits),
+        (np.arange(len(free[0])), np.arange(len(free[0]), len(patterns))),
+        len(patterns),
+        screen,
+        False,
+        is_screened=True,
+        required=(
+            numbered(pools[0].patterns[: pools[0].num_required]),
+            numbered(pools[1].patterns[: pools[1].num_required]),
+        ),
+    )
+
+
+def pad_patterns(rows: Sequence[Sequence[int]]) -> IntArray:
+    """Put literal indices of patterns in rows, padded with -1."""
     longest = max((len(row) for row in rows), default=1)
-    patterns = np.array([row + [-1] * (longest - len(row)) for row in rows], dtype=np.int64).reshape(-1, longest)
-    positives, negatives = (np.concatenate([getattr(p, name) for p in pools]) for name in ("positives", "negatives"))
-    mined = MinedPatterns(patterns, positives, negatives)
-    split = len(pools[0])
-    listed = np.arange(split), np.arange(split, len(patterns))
-    coverage = hash_coverage(patterns, item_bits)
-    return Catalogue(items, item_bits, layout, mined, coverage, listed, len(patterns), screen, False, is_screened=True)
+    return np.array([[*row, *[-1] * (longest - len(row))] for row in rows], dtype=np.int64).reshape(-1, longest)

@@ -11,7 +11,7 @@ from scipy.special import xlogy
 
 from soar_jax._base import BoolArray, FloatArray, IntArray, WordArray
 from soar_jax.candidates.coverage import BitLayout
-from soar_jax.candidates.patterns import MinedPatterns
+from soar_jax.candidates.patterns import MinedPatterns, pack
 from soar_jax.data.items import Items
 from soar_jax.data.literals import Literal
 
@@ -35,6 +35,8 @@ class Pool:
         Packed coverage of the training rows.
     num_cuts : (num_patterns,) int64
         Literals of each candidate whose cut the labels placed.
+    num_required : int
+        The first so many must be in, whatever they cost.
     """
 
     patterns: tuple[tuple[Literal, ...], ...]
@@ -44,6 +46,7 @@ class Pool:
     impurity: FloatArray
     bits: WordArray
     num_cuts: IntArray
+    num_required: int = 0
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -62,8 +65,8 @@ class Pool:
         rows = [np.bitwise_and.reduce(item_bits[[place[z] for z in pattern]], axis=0) for pattern in self.patterns]
         bits = np.stack(rows) if rows else np.zeros((0, layout.num_words), np.uint64)
         positives, negatives = layout.counts(bits)
-        none = ((),) * len(self)
-        return Pool(self.patterns, none, positives, negatives, self.impurity, bits, np.zeros(len(self), np.int64))
+        none, no_cuts = ((),) * len(self), np.zeros(len(self), np.int64)
+        return Pool(self.patterns, none, positives, negatives, self.impurity, bits, no_cuts, self.num_required)
 
 
 def empty_pool(num_words: int) -> Pool:
@@ -148,6 +151,7 @@ def build_pool(
     screen: str,
     pools: str,
     max_patterns: int,
+    required: IntArray | None = None,
 ) -> Pool:
     """Rank the patterns by impurity and keep the best as candidates of one side.
 
@@ -158,9 +162,13 @@ def build_pool(
     pools : {"directed", "shared"}
         Directed pools hold only patterns whose share of the side's class beats the base rate; a
         shared pool takes any pattern, as the paper does.
+    required : (num_required, longest) int64, optional
+        Rules that must be in: literal indices, padded with -1. They come first, and no other candidate covers their
+        rows.
     """
     impurities = impurity(patterns.positives, patterns.negatives, layout.num_positives, layout.num_negatives, screen)
     eligible = speaks_for(patterns.positives, patterns.negatives, layout, side, is_directed=pools == "directed")
+    eligible &= items.may_be(patterns.items, side)
     # rounding keeps patterns with equal counts together whatever the last bit of their impurity
     keys = (
         *patterns.items.T[::-1],
@@ -171,8 +179,26 @@ def build_pool(
     )
     order = np.lexsort(keys)
     order = order[eligible[order]]
+    if required is not None and len(required):
+        must = _required_pool(required, items, item_bits, layout, screen)
+        same = {row.tobytes() for row in must.bits}
+        is_new = [row.tobytes() not in same for row in patterns.pack(item_bits, order)]
+        free = _screened(patterns, order[np.array(is_new, dtype=bool)], impurities, items, item_bits, max_patterns)
+        return must if free is None else _joined(must, free)
+    return _screened(patterns, order, impurities, items, item_bits, max_patterns) or empty_pool(layout.num_words)
+
+
+def _screened(
+    patterns: MinedPatterns,
+    order: IntArray,
+    impurities: FloatArray,
+    items: Items,
+    item_bits: WordArray,
+    max_patterns: int,
+) -> Pool | None:
+    """Make a pool of the first patterns in order, one of each coverage; None where there is none."""
     if not len(order):
-        return empty_pool(layout.num_words)
+        return None
     chosen, aliases, bits = _merge_equal(patterns, order, item_bits, max_patterns)
 
     def literals(index: int) -> tuple[Literal, ...]:
@@ -187,3 +213,29 @@ def build_pool(
         np.stack(bits),
         (patterns.per_literal(items.choices, 1.0)[chosen] > 1).sum(axis=1),
     )
+
+
+def _required_pool(required: IntArray, items: Items, item_bits: WordArray, layout: BitLayout, screen: str) -> Pool:
+    """Make a pool of rules that must be in."""
+    bits = pack(required, item_bits)
+    positives, negatives = layout.counts(bits)
+    return Pool(
+        tuple(tuple(items.literals[i] for i in rule if i >= 0) for rule in required),
+        ((),) * len(required),
+        positives,
+        negatives,
+        impurity(positives, negatives, layout.num_positives, layout.num_negatives, screen),
+        bits,
+        (np.append(items.choices, 1.0)[required] > 1).sum(axis=1),
+        len(required),
+    )
+
+
+def _joined(first: Pool, second: Pool) -> Pool:
+    """Put one pool before another."""
+    arrays = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("positives", "negatives", "impurity", "bits", "num_cuts")
+    }
+    patterns, aliases = first.patterns + second.patterns, first.aliases + second.aliases
+    return Pool(patterns, aliases, **arrays, num_required=first.num_required)

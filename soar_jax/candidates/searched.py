@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from soar_jax._base import FloatArray, IntArray
+from soar_jax.candidates.catalogue import free_patterns
+from soar_jax.candidates.patterns import MinedPatterns
 from soar_jax.data.items import Items
 
 
@@ -65,12 +67,12 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
 
         1 + sum_i w_i t u^c_i + sum_{i < j compatible} w_i w_j t^2 u^(c_i + c_j) ,
 
-    where t counts literals, u cuts, and w are the literals' choices.
+    where t counts literals, u cuts, and w are the literals' choices. Columns that are kept apart are counted by whether
+    one of them is used: with it, none of those it is kept apart from is.
     """
     compatible = items.compatible()
     is_cut = (items.choices > 1).astype(np.int64)
-    total = np.zeros((longest + 1, longest + 1))
-    total[0, 0] = 1.0
+    factors = {}
     for column in np.unique(items.column):
         mine = np.flatnonzero(items.column == column)
         factor = np.zeros((3, 3))
@@ -80,13 +82,96 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
             for j in mine[place + 1 :]:
                 if compatible[i, j]:
                     factor[2, is_cut[i] + is_cut[j]] += items.choices[i] * items.choices[j]
-        product = np.zeros_like(total)
-        for (literals, cuts), weight in np.ndenumerate(factor):
-            if weight and literals <= longest and cuts <= longest:
-                rows, columns = longest + 1 - literals, longest + 1 - cuts
-                product[literals:, cuts:] += weight * total[:rows, :columns]
-        total = product
-    return total
+        factors[int(column)] = factor
+    foes: dict[int, set[int]] = {column: set() for column in factors}
+    for one, other in items.apart:
+        if one in foes and other in foes:
+            foes[one].add(other)
+            foes[other].add(one)
+    total = np.zeros((longest + 1, longest + 1))
+    total[0, 0] = 1.0
+    for column, factor in factors.items():
+        if not foes[column]:
+            total = _times(total, factor)
+    entangled = frozenset(column for column in factors if foes[column])
+    return _times(total, _Apart(factors, foes, longest).polynomial(entangled)) if entangled else total
+
+
+def _times(total: FloatArray, factor: FloatArray) -> FloatArray:
+    """Multiply two polynomials, cut off at the degree of the first."""
+    longest, product = len(total) - 1, np.zeros_like(total)
+    for (literals, cuts), weight in np.ndenumerate(factor):
+        if weight and literals <= longest and cuts <= longest:
+            rows, columns = longest + 1 - literals, longest + 1 - cuts
+            product[literals:, cuts:] += weight * total[:rows, :columns]
+    return product
+
+
+class _Apart:
+    """The polynomial of columns of which some are kept apart from some others."""
+
+    def __init__(self, factors: dict[int, FloatArray], foes: dict[int, set[int]], longest: int) -> None:
+        self._factors, self._foes, self._longest = factors, foes, longest
+        self._known: dict[frozenset[int], FloatArray] = {}
+
+    def polynomial(self, columns: frozenset[int]) -> FloatArray:
+        """Multiply what columns give that are not tied to each other, not even by others."""
+        product = np.zeros((self._longest + 1, self._longest + 1))
+        product[0, 0] = 1.0
+        left = set(columns)
+        while left:
+            tied, new = set(), {min(left)}
+            while new:
+                tied |= new
+                new = (set.union(*(self._foes[column] for column in new)) & left) - tied
+            left -= tied
+            product = _times(product, self._of_tied(frozenset(tied)))
+        return product
+
+    def _of_tied(self, columns: frozenset[int]) -> FloatArray:
+        """Take the column with most foes: without it, or with it and without them."""
+        if len(columns) == 1:
+            return self._factors[min(columns)]
+        if columns not in self._known:
+            column = max(columns, key=lambda one: (len(self._foes[one] & columns), -one))
+            used = self._factors[column].copy()
+            used[0, 0] = 0.0
+            rest = columns - {column}
+            self._known[columns] = self.polynomial(rest) + _times(self.polynomial(rest - self._foes[column]), used)
+        return self._known[columns]
+
+
+def count_sides(
+    patterns: MinedPatterns, items: Items, required: tuple[IntArray, IntArray], grow_to: int
+) -> Searched | tuple[Searched, Searched]:
+    """Count what the search may make rules of each side, one count for both where they may have the same rules.
+
+    What must be in is not searched, and what constraints forbid is not either: neither is charged for.
+    """
+    choices = patterns.per_literal(items.choices, 1.0)
+    num_cuts, product = (choices > 1).sum(axis=1), choices.prod(axis=1)
+    longest = patterns.items.shape[1]
+    if items.sides is None and not any(len(rules) for rules in required):
+        return with_grown(count_searched(patterns.length, num_cuts, product, longest), items, grow_to)
+    sides = []
+    for side in (0, 1):
+        may = free_patterns(patterns.items, items, required[side], side)
+        mined = count_searched(patterns.length[may], num_cuts[may], product[may], longest)
+        grown = with_grown(mined, items.select(items.may_stand_for(side)), grow_to)
+        sides.append(_without(grown, items, required[side], side, longest))
+    return sides[0], sides[1]
+
+
+def _without(searched: Searched, items: Items, required: IntArray, side: int, mined_length: int) -> Searched:
+    """Take rules that must be in out of the count of what can be grown."""
+    compatible, hypotheses = items.compatible(), searched.hypotheses.copy()
+    for pattern in required[items.may_be(required, side)]:
+        rule = pattern[pattern >= 0]
+        stands = all(compatible[i, j] for place, i in enumerate(rule) for j in rule[place + 1 :])
+        if mined_length < len(rule) <= searched.longest and stands:
+            choices = items.choices[rule]
+            hypotheses[len(rule), int((choices > 1).sum())] -= choices.prod()
+    return Searched(searched.patterns, np.maximum(hypotheses, 0.0))
 
 
 def with_grown(searched: Searched, items: Items, grow_to: int) -> Searched:

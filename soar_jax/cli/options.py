@@ -48,6 +48,24 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
         help="--precision is the paper's opinion, worth this share of the rows",
     )
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
+    add("--forbid", metavar="WHAT", action="append", help="no rule may have this column or literal (repeatable)")
+    add(
+        "--forbid-pair",
+        metavar=("COLUMN", "COLUMN"),
+        nargs=2,
+        action="append",
+        help="no rule may read both columns (repeatable)",
+    )
+    add("--require-positive", metavar="RULE", action="append", help="'age > 30 and sex = F' must be in (repeatable)")
+    add("--require-negative", metavar="RULE", action="append", help="the same for the negative class (repeatable)")
+    add(
+        "--direction",
+        metavar="COLUMN=SIGN",
+        action="append",
+        help="income=+ : high values speak only for the positive class, low ones only for the negative (repeatable)",
+    )
+    add("--max-rules", type=int, metavar="N", help="rules per side at most")
+    add("--max-columns", type=int, metavar="N", help="columns that all rules together may read at most")
     add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
     add("--search", choices=("full", "annealing"), help="all mined patterns (default), or the paper's algorithm")
     add("--grow-to", type=int, metavar="N", help="most literals of rules grown beyond mining (default: 6)")
@@ -108,6 +126,11 @@ def make_model(args: argparse.Namespace) -> Any:
         "time_budget": args.time_budget,
         "positive": args.positive,
         "honest": args.honest,
+        "forbid": [*(args.forbid or []), *(tuple(pair) for pair in args.forbid_pair or [])] or None,
+        "require": _required(args),
+        "directions": _directions(args.direction),
+        "max_rules": args.max_rules,
+        "max_columns": args.max_columns,
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
     }
@@ -138,6 +161,23 @@ def estimator_in(path: str, command: str) -> Any:
     if isinstance(model, Committee):
         raise InputError(f"soar {command} needs one pair of rule sets, and {path} holds a committee of many.")
     return model
+
+
+def _required(args: argparse.Namespace) -> dict[str, list[str]] | None:
+    """Rules that must be in, by side."""
+    sides = {"positive": args.require_positive, "negative": args.require_negative}
+    return {side: rules for side, rules in sides.items() if rules} or None
+
+
+def _directions(given: list[str] | None) -> dict[str, str] | None:
+    """Read COLUMN=+ and COLUMN=-; a name may have an equals sign in it."""
+    found = {}
+    for text in given or []:
+        name, _, sign = text.rpartition("=")
+        if not name or sign not in ("+", "-"):
+            raise InputError(f"--direction wants COLUMN=+ or COLUMN=-, got {text!r}.")
+        found[name] = sign
+    return found or None
 
 
 def check_out(path: str) -> Path:

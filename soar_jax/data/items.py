@@ -26,12 +26,18 @@ class Items:
         For each literal, whether it holds in each cell of its column.
     choices : (num_items,) float64
         How many literals each one stands for: those of a cut that the labels placed elsewhere.
+    sides : (2, num_items) bool, optional
+        Which literals may stand in rules of each side that the search makes; all when not given.
+    apart : tuple of (int, int)
+        Positions of columns whose literals may not share a pattern.
     """
 
     literals: tuple[Literal, ...]
     column: IntArray
     truth: tuple[BoolArray, ...]
     choices: FloatArray
+    sides: BoolArray | None = None
+    apart: tuple[tuple[int, int], ...] = ()
 
     def masks(self, rows: GroupedRows) -> BoolArray:
         """Evaluate every literal on every distinct row: (num_items, num_distinct)."""
@@ -44,13 +50,23 @@ class Items:
         """Keep some of the literals."""
         chosen = np.flatnonzero(keep)
         literals, truth = tuple(self.literals[i] for i in chosen), tuple(self.truth[i] for i in chosen)
-        return Items(literals, self.column[chosen], truth, self.choices[chosen])
+        sides = None if self.sides is None else self.sides[:, chosen]
+        return Items(literals, self.column[chosen], truth, self.choices[chosen], sides, self.apart)
+
+    def may_stand_for(self, side: int) -> BoolArray:
+        """Which literals the search may use in rules of a side."""
+        return np.ones(len(self.literals), dtype=bool) if self.sides is None else self.sides[side]
+
+    def may_be(self, patterns: IntArray, side: int) -> BoolArray:
+        """Which patterns (rows of literal indices, padded with -1) the search may make rules of a side."""
+        return np.asarray(np.append(self.may_stand_for(side), True)[patterns].all(axis=1))
 
     def compatible(self) -> BoolArray:
         """Which two literals may share a pattern.
 
         Literals of different columns may; of one column only a lower and an upper bound that leave a
-        gap between them, which print as one interval.
+        gap between them, which print as one interval. There must be a side that both may stand for, and the columns
+        must not be kept apart.
         """
         allowed = self.column[:, None] != self.column[None, :]
         lower = [i for i, literal in enumerate(self.literals) if literal.kind.is_lower_bound]
@@ -59,6 +75,12 @@ class Items:
             for j in upper:
                 if self.column[i] == self.column[j]:
                     allowed[i, j] = allowed[j, i] = bool((self.truth[i] & self.truth[j]).any())
+        for one, other in self.apart:
+            here, there = self.column == one, self.column == other
+            allowed[np.ix_(here, there)] = allowed[np.ix_(there, here)] = False
+        if self.sides is not None:
+            # each literal has one side or both: literals that share a side two by two share one all together
+            allowed &= (self.sides[:, :, None] & self.sides[:, None, :]).any(axis=0)
         return allowed
 
 

@@ -7,7 +7,7 @@ In JSON a literal is the triple (column, op, value), whatever its kind.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, Plain
-from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, Column, ColumnValues
+from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, Column, ColumnValues, level_text
 from soar_jax.data.moments import microseconds_of, moment_text
+from soar_jax.data.spelling import format_value, level_as_text, moment_as_text, name_text
 
 
 class LiteralOptions(NamedTuple):
@@ -55,8 +56,12 @@ class Kind(ABC):
         """Evaluate on raw values; unseen, odd or missing values give False."""
 
     @abstractmethod
+    def meaning(self, value: Any) -> Hashable:
+        """Give what two values share if and only if they say the same."""
+
+    @abstractmethod
     def text(self, column: str, value: Any) -> str:
-        """Say the condition as a reader would."""
+        """Say the condition as a reader would, and so that `soar_jax.data.parse` reads it back."""
 
 
 class Equal(Kind):
@@ -74,9 +79,13 @@ class Equal(Kind):
         """Levels agree by name; see `level_text`."""
         return values.level_codes((value,)) == 0
 
+    def meaning(self, value: Any) -> Hashable:
+        """Levels agree by name."""
+        return level_text(value)
+
     def text(self, column: str, value: Any) -> str:
         """Print with one equals sign."""
-        return f"{column} = {format_value(value)}"
+        return f"{name_text(column)} = {level_as_text(value)}"
 
 
 class NotEqual(Kind):
@@ -97,9 +106,13 @@ class NotEqual(Kind):
         """Hold for every other level, not for a missing value."""
         return values.level_codes((value,)) == 1
 
+    def meaning(self, value: Any) -> Hashable:
+        """Levels agree by name."""
+        return level_text(value)
+
     def text(self, column: str, value: Any) -> str:
         """Print in words."""
-        return f"{column} is not {format_value(value)}"
+        return f"{name_text(column)} is not {level_as_text(value)}"
 
 
 class _Bound(Kind):
@@ -126,9 +139,18 @@ class _Bound(Kind):
         with np.errstate(invalid="ignore"):
             return self._compare(values.ordered(DATETIME if is_moment else NUMBER), bound)
 
+    def meaning(self, value: Any) -> Hashable:
+        """Numbers and moments are compared as such, however they are written; a text that is neither is itself."""
+        if not isinstance(value, str):
+            return float(value)
+        try:
+            return ("moment", microseconds_of(value))
+        except ValueError:
+            return value
+
     def text(self, column: str, value: Any) -> str:
         """Print the comparison."""
-        return f"{column} {self.op} {format_value(value)}"
+        return f"{name_text(column)} {self.op} {cut_text(value)}"
 
 
 class AtMost(_Bound):
@@ -167,9 +189,13 @@ class Missing(Kind):
         """Hold for missing values only."""
         return values.is_missing
 
+    def meaning(self, value: Any) -> Hashable:
+        """There is only one."""
+        return None
+
     def text(self, column: str, value: Any) -> str:
         """Print in words."""
-        return f"{column} is missing"
+        return f"{name_text(column)} is missing"
 
 
 KINDS: dict[str, Kind] = {kind.op: kind for kind in (Equal(), NotEqual(), AtMost(), Above(), Missing())}
@@ -179,6 +205,8 @@ OPERATORS = tuple(KINDS)
 @dataclass(frozen=True)
 class Literal:
     """One condition on one column.
+
+    Two literals are equal when they say the same: levels 2, 2.0 and "2" agree, and so do 30 and 30.0 as cut points.
 
     Attributes
     ----------
@@ -198,6 +226,18 @@ class Literal:
         """What the operator means."""
         return KINDS[self.op]
 
+    @property
+    def _meaning(self) -> tuple[str, str, Hashable]:
+        return self.column, self.op, self.kind.meaning(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether two literals say the same."""
+        return self._meaning == other._meaning if isinstance(other, Literal) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash what the literal says."""
+        return hash(self._meaning)
+
     def __str__(self) -> str:
         """Say the condition as a reader would."""
         return self.kind.text(self.column, self.value)
@@ -214,8 +254,6 @@ def offers(column: Column, options: LiteralOptions) -> list[tuple[Literal, BoolA
     return [(Literal(column.name, op, offer.value), offer.truth) for offer, op in found]
 
 
-def format_value(value: Plain | None) -> str:
-    """Print whole floats without a fraction and text as it is."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # noqa: PLR2004
-        return str(int(value))
-    return str(value)
+def cut_text(value: Plain | None) -> str:
+    """Spell a cut point: a number, or a moment in ISO 8601."""
+    return moment_as_text(value) if isinstance(value, str) else format_value(None if value is None else float(value))

@@ -29,11 +29,13 @@ from soar_jax._base import (
 )
 from soar_jax._progress import ProgressBar
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
+from soar_jax.candidates.constraints import Constraints
 from soar_jax.control.edits import known_literals
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import class_weights, plain_labels, whole_weights
 from soar_jax.data.table import as_frame
 from soar_jax.estimators.auditing import AuditingMixin
+from soar_jax.estimators.constrained import ConstrainedMixin
 from soar_jax.estimators.deciding import DecidingMixin
 from soar_jax.estimators.editing import EditingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
@@ -60,6 +62,7 @@ class RuleSetClassifier(
     EditingMixin,
     ReasonsMixin,
     JudgingMixin,
+    ConstrainedMixin,
     BaseEstimator,
     ABC,
 ):
@@ -95,6 +98,11 @@ class RuleSetClassifier(
         progress: bool = False,
         positive: Any = None,
         class_weight: Any = None,
+        forbid: Any = None,
+        require: Any = None,
+        directions: Any = None,
+        max_rules: Any = None,
+        max_columns: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.max_length = max_length
@@ -124,6 +132,11 @@ class RuleSetClassifier(
         self.progress = progress
         self.positive = positive
         self.class_weight = class_weight
+        self.forbid = forbid
+        self.require = require
+        self.directions = directions
+        self.max_rules = max_rules
+        self.max_columns = max_columns
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -149,9 +162,11 @@ class RuleSetClassifier(
         try:
             self._check_parameters()
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
+            given = self._read_constraints(frame)
             held = self._hold_out(is_true)
-            candidates = self._candidates_of(frame.loc[~held], is_true[~held], weights[~held])
-            self._search(candidates, started)
+            training = frame.loc[~held], is_true[~held], weights[~held]
+            given = self._choose_columns(training, given, started)
+            self._search(self._candidates_of(*training, given), started)
             if held.any():
                 self._measure(frame.loc[held], is_true[held], weights[held])
         except BaseException:
@@ -236,12 +251,15 @@ class RuleSetClassifier(
             return np.zeros(len(is_true), dtype=bool)
         return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self._seed(), 3])))
 
-    def _candidates_of(self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray) -> Candidates:
+    def _candidates_of(
+        self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray, given: Constraints
+    ) -> Candidates:
         options = self._candidate_options()
+        how: dict[str, Any] = {"single": self._single, "constraints": given}
         if not self.honest:
-            return build_candidates(frame, is_true, weights, options, single=self._single)
+            return build_candidates(frame, is_true, weights, options, **how)
         is_for_scoring = self._scoring_rows(is_true)
-        return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, single=self._single)
+        return build_honest_candidates(frame, is_true, weights, is_for_scoring, options, **how)
 
     def _scoring_rows(self, is_true: BoolArray) -> BoolArray:
         """Say which rows score the rules of an honest fit."""
@@ -256,24 +274,28 @@ class RuleSetClassifier(
             raise InputError(f"positive={self.positive!r} is not one of the labels {self.classes_.tolist()}.")
         return int(matches[0])
 
-    def _search(self, candidates: Candidates, started: float) -> None:
+    def _find(self, candidates: Candidates, time_left: float | None, **changes: Any) -> FoundPair:
+        """Search, perhaps with some settings changed."""
         from soar_jax.score.devices import current_mesh
 
         layout = candidates.layout
         settings = SearchSettings(**{name: getattr(self, name) for name in SearchSettings.__dataclass_fields__})
-        elapsed = time.perf_counter() - started
         with ProgressBar() if self.progress else nullcontext() as bar:
-            found = find_pair(
+            return find_pair(
                 candidates,
                 self._state_priors(layout.num_positives, layout.num_negatives),
                 SearchedRules() if self.rule_prior is None else self.rule_prior,
-                settings,
+                replace(settings, **changes),
                 single=self._single,
                 seed=self._seed(),
-                time_budget=None if self.time_budget is None else max(0.0, self.time_budget - elapsed),
+                time_budget=None if time_left is None else max(0.0, time_left),
                 progress=bar,
                 mesh=current_mesh(),
             )
+
+    def _search(self, candidates: Candidates, started: float) -> None:
+        elapsed = time.perf_counter() - started
+        found = self._find(candidates, None if self.time_budget is None else self.time_budget - elapsed)
         if found.was_stopped and not found.certificate:
             warnings.warn(
                 "The search was stopped before the best pair could be shown to be a local optimum; "
@@ -296,7 +318,7 @@ class RuleSetClassifier(
         self.history_ = pd.DataFrame(found.history)
         self.restart_scores_ = -found.rival_log_joints
         self.stage_seconds_ = {**candidates.seconds, **found.seconds}
-        self.num_frequent_patterns_ = candidates.searched.total
+        self.num_frequent_patterns_ = candidates.num_mined
         self._known = known_literals(candidates)
         # draws, figures and changes of an earlier fit are not of this one
         for name in ("posterior_", "fresh_states_", "_edits"):

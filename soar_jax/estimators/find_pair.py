@@ -94,6 +94,19 @@ def find_pair(
 Priors = Callable[[tuple[Pool, Pool]], Hyperparameters]
 
 
+def _limits(candidates: Candidates) -> dict[str, Any]:
+    """Give the rules at most, where they are limited."""
+    limits = candidates.constraints.max_rules
+    return {} if limits is None else {"max_rules": limits}
+
+
+def _allowed(candidates: Candidates) -> dict[str, Any]:
+    """Give what a certificate says of constraints."""
+    given = candidates.constraints
+    num_required = sum(len(rules) for rules in given.required)
+    return {"is_constrained": given.has_any, "num_required": num_required, "columns": given.chosen or ()}
+
+
 def _explore(
     candidates: Candidates, catalogue: Catalogue, priors: Priors, settings: SearchSettings, single: bool, **how: Any
 ) -> FoundPair:
@@ -108,10 +121,16 @@ def _explore(
         single=single,
         max_patterns=settings.max_patterns,
         patience=settings.n_rounds,
+        **_limits(candidates),
         **how,
     )
-    positive, negative = (catalogue.pool(patterns, pack(patterns, catalogue.item_bits)) for patterns in result.patterns)
-    target = Target((positive, negative), layout, priors((positive, negative)), single)
+    positive, negative = (
+        catalogue.pool(patterns, pack(patterns, catalogue.item_bits), side)
+        for side, patterns in enumerate(result.patterns)
+    )
+    target = Target(
+        (positive, negative), layout, priors((positive, negative)), single, candidates.constraints.max_rules
+    )
     included = np.zeros((2, target.num_slots), dtype=bool)
     for side, pool in enumerate(target.pools):
         rules = {catalogue.literals(pattern) for pattern in result.patterns[side][result.included[side]]}
@@ -123,6 +142,7 @@ def _explore(
         are_all_mined=not catalogue.is_screened,
         longest=longest,
         grown_to=max(longest, result.grown_to),
+        **_allowed(candidates),
     )
     return FoundPair(
         target,
@@ -142,10 +162,11 @@ def _anneal(
 ) -> FoundPair:
     from soar_jax.search import anneal
 
-    target = Target(pools, candidates.layout, priors(pools), single)
+    target = Target(pools, candidates.layout, priors(pools), single, candidates.constraints.max_rules)
     result = anneal.run(
         target.problem,
         pool=target.numbered_pool,
+        required=target.required,
         num_steps=settings.n_iter,
         num_restarts=settings.n_restarts,
         temperature=settings.temperature,
@@ -156,10 +177,11 @@ def _anneal(
     longest = max((int(pool.length.max()) for pool in pools if len(pool)), default=0)
     certificate = Certificate(
         holds=bool(result.is_local_optimum),
-        num_patterns=sum(len(pool) for pool in pools),
+        num_patterns=sum(len(pool) - pool.num_required for pool in pools),
         are_all_mined=False,
         longest=longest,
         grown_to=longest,
+        **_allowed(candidates),
     )
     return FoundPair(
         target,

@@ -62,7 +62,8 @@ class JudgingMixin(PredictionMixin):
         plural = "" if sizes[0] == 1 else "s"
         counts = f"{sizes[0]} rule{plural} for {self._label(0)}"
         counts += "" if self._single else f" and {sizes[1]} for {self._label(1)}"
-        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over no rules by {self.gain_:.1f} nats"
+        none = "the required ones alone" if self._num_required else "no rules"
+        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over {none} by {self.gain_:.1f} nats"
         return f"{counts}{favour}."
 
     def noise_check(
@@ -89,6 +90,12 @@ class JudgingMixin(PredictionMixin):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of these fits only gain and size count
                 model = clone(self).set_params(progress=False).fit(X, permuted, sample_weight)
-            return model.gain_, len(model.rules_)
+            return model.gain_, len(model.rules_) - self._num_required
 
-        return check_noise(self.gain_, len(self.rules_), refit, labels, int(repeats), random_state)
+        num_rules = len(self.rules_) - self._num_required
+        return check_noise(self.gain_, num_rules, refit, labels, int(repeats), random_state)
+
+    @property
+    def _num_required(self) -> int:
+        """How many of the rules had to be in."""
+        return self.certificate_.num_required if hasattr(self, "certificate_") else 0

@@ -15,6 +15,8 @@ import pandas as pd
 from soar_jax import __version__
 from soar_jax._base import InputError
 from soar_jax._files import write_text_atomically
+from soar_jax.data.literals import Literal
+from soar_jax.rules import Rule
 from soar_jax.score.priors import Bound, Hyperparameters, Opinion
 from soar_jax.score.rule_priors import RulePriors
 from soar_jax.search.certificate import Certificate
@@ -22,7 +24,10 @@ from soar_jax.states import TAXONOMY
 
 FORMAT = "soar-jax model"
 FORMAT_VERSION = 2
-_VALUE_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (Opinion, *get_args(Bound), *get_args(RulePriors))}
+_VALUE_OBJECTS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Opinion, Literal, Rule, *get_args(Bound), *get_args(RulePriors))
+}
+_MAPPING = "mapping"
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -30,8 +35,8 @@ def _encode(value: Any) -> Any:
     """Turn a parameter into JSON; what JSON cannot hold (a RandomState) is not kept."""
     if type(value).__name__ in _VALUE_OBJECTS:
         return {"type": type(value).__name__, **{name: _encode(v) for name, v in vars(value).items()}}
-    if isinstance(value, Mapping):  # labels are keys of class_weight, and JSON's keys are text
-        return {"type": "dict", "items": [[_encode(k), _encode(v)] for k, v in value.items()]}
+    if isinstance(value, Mapping):  # keys may be labels, which need not be text
+        return {"type": _MAPPING, "items": [[_encode(k), _encode(v)] for k, v in value.items()]}
     if isinstance(value, tuple | list | np.ndarray):
         return [_encode(v) for v in value]
     if isinstance(value, np.generic):
@@ -41,10 +46,9 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
-        if value["type"] == "dict":
+        if value["type"] == _MAPPING:
             return {_decode(k): _decode(v) for k, v in value["items"]}
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "type"}
-        return _VALUE_OBJECTS[value["type"]](**fields)
+        return _VALUE_OBJECTS[value["type"]](**{k: _decode(v) for k, v in value.items() if k != "type"})
     if isinstance(value, list):
         return tuple(_decode(v) for v in value)
     return value
@@ -118,7 +122,7 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
             model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])
         if content.get("certificate") is not None:
-            model.certificate_ = Certificate(**content["certificate"])
+            model.certificate_ = _certificate(content["certificate"])
         model.restart_scores_ = np.array(content["restart_scores"])
         model._edits = tuple(dict(entry) for entry in content.get("edits", ()))
         columns = [
@@ -142,6 +146,10 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"The model file is damaged: {type(error).__name__}: {error}") from error
     return model
+
+
+def _certificate(content: Mapping[str, Any]) -> Certificate:
+    return Certificate(**{**content, "columns": tuple(content.get("columns", ()))})
 
 
 def _hyperparameters(content: Mapping[str, Any], version: int) -> Hyperparameters:

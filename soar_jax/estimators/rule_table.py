@@ -63,7 +63,7 @@ def pool_table(fitted: FittedPair) -> pd.DataFrame:
                     "precision": (pool.negatives if side else pool.positives)
                     / np.maximum(pool.positives + pool.negatives, 1),
                     "impurity": pool.impurity,
-                    "kind": [names[k] for k in hyper.kinds_of(side, pool.length, pool.num_cuts)],
+                    "kind": [names[k] if k >= 0 else "required" for k in hyper.kinds_of_pool(side, pool)],
                     "aliases": [tuple(str(Rule(a)) for a in group) for group in pool.aliases],
                 }
             )

@@ -96,6 +96,22 @@ class SOARClassifier(RuleSetClassifier):
         multiples of the smallest. The weights shift the base rate, and so every ``predict_proba``, and count as rows
         that were seen, and so as evidence. Where errors of one kind cost more, deciding by cost
         (``predict(X, abstain=Costs(...))``) is usually the better tool: it leaves the probabilities as they are.
+    forbid : list, optional
+        What no rule may have: a column (its name), two columns together (a pair of names), a single literal (text such
+        as ``"sex = F"``, a triple ``("sex", "==", "F")`` or a `Literal`). It is not searched, and not charged for.
+    require : dict, optional
+        Rules that must be in, for ``"positive"`` and ``"negative"`` or by class label: lists of texts such as
+        ``"age > 30 and sex = F"``, of `Rule` or of literals. They cost nothing, whatever the rows say of them, and the
+        other rules are found around them. Cut points and levels that only they use are offered to no other rule.
+    directions : dict, optional
+        ``{"income": "+"}``: rules for the positive class may ask only that it is above a cut point, those for the
+        negative class only that it is not; ``"-"`` is the reverse. For numbers and dates; of a column of two numbers
+        the higher (lower) value stands for the positive (negative) class.
+    max_rules : int or pair of int, optional
+        Rules of each side at most, required ones included; a pair for the positive and the negative side.
+    max_columns : int, optional
+        Columns that both rule sets together may read. They are chosen first: one by one, the column whose absence costs
+        least is left out and the rest searched again. Certificate and posterior are given the columns chosen.
     random_state : int, RandomState or None
         Same seed, same result.
 
@@ -110,7 +126,7 @@ class SOARClassifier(RuleSetClassifier):
     score_ : float
         Negative log joint of the pair (natural logarithm).
     gain_ : float
-        By how many nats the rows favour the pair over no rules at all.
+        By how many nats the rows favour the pair over no rules at all, or over the required ones alone.
     fresh_states_ : DataFrame
         With ``holdout``: rows, claimed rate and fresh rate of each state, with a 90 % interval.
     certificate_ : Certificate
@@ -175,6 +191,11 @@ class SOARClassifier(RuleSetClassifier):
         progress: bool = False,
         positive: Any = None,
         class_weight: Any = None,
+        forbid: Any = None,
+        require: Any = None,
+        directions: Any = None,
+        max_rules: Any = None,
+        max_columns: int | None = None,
         random_state: Any = 0,
     ) -> None:
         super().__init__(
@@ -205,6 +226,11 @@ class SOARClassifier(RuleSetClassifier):
             progress=progress,
             positive=positive,
             class_weight=class_weight,
+            forbid=forbid,
+            require=require,
+            directions=directions,
+            max_rules=max_rules,
+            max_columns=max_columns,
             random_state=random_state,
         )
         self.ambiguous = ambiguous

@@ -154,8 +154,9 @@ class JudgedDraws:
         )
 
     def _probability_of_no_rules(self) -> float:
-        """Share of the draws in which both rule sets are empty."""
-        return float((sum(members.sum(axis=2) for members in self._members) == 0).mean())
+        """Share of the draws in which both rule sets are empty, or have only what must be in."""
+        num_required = sum(pool.num_required for pool in self.pools)
+        return float((sum(members.sum(axis=2) for members in self._members) == num_required).mean())
 
     def _log_odds_of_rules(self) -> float:
         """Log posterior odds of any rules over none, from the evidence; NaN where there is none."""

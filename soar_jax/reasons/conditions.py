@@ -8,8 +8,9 @@ from decimal import Decimal
 
 from soar_jax._base import Plain
 from soar_jax.data.columns import level_text
-from soar_jax.data.literals import Literal, format_value
+from soar_jax.data.literals import Literal
 from soar_jax.data.moments import moment_text
+from soar_jax.data.spelling import format_value
 from soar_jax.reasons.cells import LEVEL, MOMENT, NUMBER, OTHER, Cell, ColumnCells
 from soar_jax.rules import Rule
 

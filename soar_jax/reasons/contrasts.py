@@ -12,7 +12,8 @@ import pandas as pd
 from soar_jax import __version__
 from soar_jax._base import Plain
 from soar_jax.data.columns import plain_value
-from soar_jax.data.literals import Literal, format_value
+from soar_jax.data.literals import Literal
+from soar_jax.data.spelling import format_value
 from soar_jax.reasons.wording import html_table
 
 FORMAT = "soar-jax contrasts"

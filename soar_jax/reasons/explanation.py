@@ -8,7 +8,8 @@ from typing import Any
 
 from soar_jax._base import Plain
 from soar_jax.data.columns import plain_value
-from soar_jax.data.literals import Literal, format_value
+from soar_jax.data.literals import Literal
+from soar_jax.data.spelling import format_value
 from soar_jax.reasons.facts import RuleFacts
 from soar_jax.reasons.wording import listed, plain_cell
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from soar_jax._base import Plain
 from soar_jax.data.columns import plain_value
-from soar_jax.data.literals import format_value
+from soar_jax.data.spelling import format_value
 from soar_jax.reasons.facts import RuleModel
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE
 

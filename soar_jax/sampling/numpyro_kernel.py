@@ -65,7 +65,7 @@ class SOARKernel(MCMCKernel):
     -----
     Counts need 64-bit integers: build the problem and run inside ``jax.enable_x64(True)``, or call
     ``numpyro.enable_x64()`` first. Start values are ``init_params={"include_positive": ..., "include_negative": ...}``
-    with a leading chain axis for several chains; empty sets when not given.
+    with a leading chain axis for several chains; empty sets when not given. Rules that must be in are in.
     """
 
     model = None
@@ -90,7 +90,7 @@ class SOARKernel(MCMCKernel):
             np.tile(kernel.weigh(target.problem, mine, inclusion), (len(self.ladder), 1))
             for (kernel, _), mine in zip(plan, tools, strict=True)
         ]
-        prior = make_prior_tables(self.context, target.hyper)
+        prior = make_prior_tables(self.context, target.hyper, target.required)
         # arrays of the host: they become constants of whatever program uses the kernel
         self.setup = Setup(
             self.context, prior, tuple(tools), tuple(weights), self.ladder, np.zeros(len(self.ladder) - 1)
@@ -116,10 +116,10 @@ class SOARKernel(MCMCKernel):
         return f"acc. prob={state.accept_prob:.2f}"
 
     def _start(self, rng_key: jax.Array, start: dict[str, jax.Array] | None) -> SOARKernelState:
-        pair = empty_pair(self.context.problem)
+        pair = jax.tree.map(jnp.asarray, self.setup.prior.least)
         if start is not None:
             included = jnp.stack([start["include_positive"], start["include_negative"]]) > 0
-            pair = _pair_of(self.context, included)
+            pair = _pair_of(self.context, included | pair.included)
         one = state_of(self.context.problem, pair)
         num_temperatures = len(self.ladder)
         states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None, None], num_temperatures, axis=1), one)

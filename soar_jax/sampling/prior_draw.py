@@ -9,73 +9,105 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from soar_jax._base import Leaf, in_float64
+from soar_jax._base import BoolArray, FloatArray, Leaf, in_float64
 from soar_jax.sampling.kernel import Context
-from soar_jax.score.flips import PairState, apply_flip, evaluate_flip, select, state_of
-from soar_jax.score.pair import empty_pair
+from soar_jax.score.flips import PairState, flip, state_of
+from soar_jax.score.pair import Pair, host_pair
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import MAX_RULES
 
 
 class PriorTables(NamedTuple):
-    """What a draw from the prior looks up; here a kind is one of a side.
+    """What a draw from the prior looks up.
 
     Attributes
     ----------
-    size_cumulative : (2 * num_kinds, MAX_RULES + 1) float64
-        By kind: cumulative prior probability of 0, 1, ... rules.
+    size_cumulative : (num_kinds, 2, MAX_RULES + 1, MAX_RULES + 1) float64
+        By kind, side and how many rules the side still has room for: cumulative probability of 0, 1, ... rules of that
+        kind, given that the rules of all later kinds find room too.
+    room : (2,) int32
+        How many rules each side has room for beside those that must be in.
     kind_start : (2 * num_kinds,) int32
-        How many patterns have a smaller kind.
+        How many patterns have a smaller kind; here a kind is one of a side.
+    least : Pair
+        The rules that must be in, alone.
     log_mass : () float64
-        Log prior probability that every pattern outside the pools is out, and no kind has more than MAX_RULES rules:
-        what a law over the pools alone leaves out.
+        Log prior probability that every pattern outside the pools is out, and no side has more rules than it may: what
+        a law over the pools alone leaves out.
     """
 
     size_cumulative: Leaf
+    room: Leaf
     kind_start: Leaf
+    least: Pair
     log_mass: Leaf
 
 
 @in_float64
-def make_prior_tables(context: Context, hyper: Hyperparameters) -> PriorTables:
-    """Tabulate the law of the number of rules of each kind, given that patterns outside the pools are out."""
-    prior = np.asarray(context.problem.prior)
-    table = np.ones((*prior.shape[:2], MAX_RULES + 1))
-    n, log_mass = np.arange(MAX_RULES + 1), 0.0
+def make_prior_tables(context: Context, hyper: Hyperparameters, required: BoolArray) -> PriorTables:
+    """Tabulate the law of the number of rules of each kind, given that patterns outside the pools are out.
+
+    With w_k(n) the prior weight of n rules of kind k, and S_k(m) the weight of all ways to have at most m rules of the
+    kinds from k on, S_k(m) = sum_n w_k(n) S_(k+1)(m - n), and w_k(n) S_(k+1)(m - n) / S_k(m) is the probability of n
+    rules of kind k where m find room. So draws kind by kind keep to the limit, and none is refused.
+    """
+    prior, n = np.asarray(context.problem.prior), np.arange(MAX_RULES + 1)
+    room = np.asarray(context.problem.max_rules) - required.sum(axis=1)
+    table = np.ones((prior.shape[1], 2, MAX_RULES + 1, MAX_RULES + 1))
+    log_mass = 0.0
     for side, sizes in enumerate(hyper.pool_size):
-        for kind, size in enumerate(sizes, start=1):
+        log_ways = np.zeros(MAX_RULES + 1)
+        for kind in range(len(sizes), 0, -1):
+            size = sizes[kind - 1]
             ways = gammaln(size + 1) - gammaln(n + 1) - gammaln(np.maximum(size - n, 0) + 1)
             log_weights = np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf)
-            total = logsumexp(log_weights)
-            table[side, kind] = np.cumsum(np.exp(log_weights - total))
-            log_mass += total
+            log_ways, table[kind, side] = _with_kind(log_weights, log_ways)
+        log_mass += float(log_ways[room[side]])
     kinds = np.arange(2 * prior.shape[1])
     kind_start = np.searchsorted(np.sort(context.pool.kind), kinds).astype(np.int32)
-    return PriorTables(*jax.device_put((table.reshape(-1, MAX_RULES + 1), kind_start, log_mass)))
+    least = host_pair(context.problem, required)
+    return PriorTables(*jax.device_put((table, room.astype(np.int32), kind_start, least, log_mass)))
 
 
-def draw_from_prior(rng_key: jax.Array, state: PairState, context: Context, tables: PriorTables) -> PairState:
-    """Replace the pair by an independent draw from the prior.
+def _with_kind(log_weights: FloatArray, log_ways: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Add a kind before others: log S_k, and the cumulative law of its rules by the room there is."""
+    n = np.arange(MAX_RULES + 1)
+    left = n[:, None] - n  # of room m, after n rules
+    joint = np.where(left >= 0, log_weights + log_ways[np.maximum(left, 0)], -np.inf)
+    total = logsumexp(joint, axis=1)
+    cumulative = np.cumsum(np.exp(joint - total[:, None]), axis=1)
+    return total, np.where(left > 0, cumulative, 1.0)
 
-    The number of rules of each kind comes from its Beta-binomial law, the rules themselves evenly. A draw with more
-    than MAX_RULES rules on a side is refused and the state kept, which leaves the prior so restricted invariant.
+
+def draw_from_prior(rng_key: jax.Array, context: Context, tables: PriorTables) -> PairState:
+    """Draw a pair from the prior, independent of all else.
+
+    The number of rules of each kind comes from its Beta-binomial law, given that no side has more rules than it may;
+    the rules themselves are drawn evenly. What must be in is in.
     """
     key_sizes, key_patterns = jax.random.split(rng_key)
-    uniforms = jax.random.uniform(key_sizes, tables.size_cumulative.shape[:1], jnp.float64)
-    sizes = (tables.size_cumulative < uniforms[:, None]).sum(axis=1, dtype=jnp.int32)
+    num_kinds = tables.size_cumulative.shape[0]
+    uniforms = jax.random.uniform(key_sizes, (2 * num_kinds,), jnp.float64).reshape(2, num_kinds)
+
+    def draw_size(room: jax.Array, given: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        table, uniform = given
+        cumulative = jnp.stack([table[0, room[0]], table[1, room[1]]])
+        size = (cumulative < uniform[:, None]).sum(axis=1, dtype=jnp.int32)
+        return room - size, size
+
+    _, by_kind = jax.lax.scan(draw_size, tables.room, (tables.size_cumulative, uniforms.T))
+    sizes = by_kind.T.reshape(-1)
     kind = context.pool.kind
     order = jnp.argsort(kind + jax.random.uniform(key_patterns, kind.shape, jnp.float64))
     rank = jnp.arange(kind.shape[0], dtype=jnp.int32) - tables.kind_start[kind[order]]
     included = jnp.zeros(kind.shape, bool).at[order].set(rank < sizes[kind[order]])
     members = jnp.nonzero(included, size=2 * MAX_RULES, fill_value=0)[0].astype(jnp.int32)
-    fits = (included.reshape(2, -1).sum(axis=1) <= MAX_RULES).all()
-    total = jnp.where(fits, included.sum(dtype=jnp.int32), 0)
+    total = included.sum(dtype=jnp.int32)
 
-    def add(carry: tuple[jax.Array, PairState]) -> tuple[jax.Array, PairState]:
-        i, current = carry
-        flip = evaluate_flip(*context, current, members[i])
-        return i + 1, apply_flip(*context, current, flip, i < total)
+    def add(carry: tuple[jax.Array, Pair]) -> tuple[jax.Array, Pair]:
+        i, pair = carry
+        return i + 1, flip(*context, pair, members[i])
 
-    start = (jnp.zeros((), jnp.int32), state_of(context.problem, empty_pair(context.problem)))
+    start = (jnp.zeros((), jnp.int32), tables.least)
     _, drawn = jax.lax.while_loop(lambda carry: carry[0] < total, add, start)
-    return select(fits, drawn, state)
+    return state_of(context.problem, drawn)

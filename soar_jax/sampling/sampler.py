@@ -7,6 +7,7 @@ program. Nothing a run draws depends on how chains are spread over threads.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -39,21 +40,28 @@ from soar_jax.score.target import Target
 _MAX_TRIES = 100
 
 
-def prior_pair(generator: np.random.Generator, hyper: Hyperparameters, kinds: IntArray) -> BoolArray:
+def prior_pair(
+    generator: np.random.Generator,
+    hyper: Hyperparameters,
+    kinds: IntArray,
+    required: BoolArray | None = None,
+    max_rules: Sequence[int] = (MAX_RULES, MAX_RULES),
+) -> BoolArray:
     """Draw a pair as from the prior; a draw with too many rules is drawn again, and after some tries given up.
 
     It is where a chain starts, not a draw: patterns outside the pools do not count, and a prior under which nearly
-    every pair has too many rules gives the empty pair.
+    every pair has too many rules gives the empty pair, or what must be in alone.
     """
+    least: BoolArray = np.zeros(kinds.shape, dtype=bool) if required is None else required
     for _ in range(_MAX_TRIES):
         included = np.zeros(kinds.shape, dtype=bool)
         for side in (0, 1):
             rate = generator.beta(hyper.rule_alpha[side], hyper.rule_beta[side])
             real = kinds[side] > 0
             included[side, real] = generator.random(real.sum()) < rate[kinds[side, real] - 1]
-        if included.sum(axis=1).max() <= MAX_RULES:
-            return included
-    return np.zeros(kinds.shape, dtype=bool)
+        if ((included | least).sum(axis=1) <= max_rules).all():
+            return included | least
+    return least
 
 
 def _num_threads(num_chains: int) -> int:
@@ -84,15 +92,16 @@ class Sampler:
         self.target, self.plan = target, plan
         problem, hyper = target.problem, target.hyper
         self.context = Context(problem, target.numbered_pool)
-        self.prior = make_prior_tables(self.context, hyper)
+        self.prior = make_prior_tables(self.context, hyper, target.required)
         self.kinship = find_kinship(*target.merged, problem.num_slots)
         self.kinds = np.asarray(problem.kind).astype(np.int64)
         self.ladder = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
+        max_rules = [int(most) for most in np.asarray(problem.max_rules)]
         starts = [
             annealed
             if annealed is not None and (chain % 2 == 1 or not dispersed)
-            else prior_pair(generator, hyper, self.kinds)
+            else prior_pair(generator, hyper, self.kinds, target.required, max_rules)
             for chain in range(num_chains)
             for _ in range(num_temperatures)
         ]

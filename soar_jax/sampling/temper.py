@@ -202,8 +202,7 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
     keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, replicas.round), 3))(rng_keys)
     states, acceptance = _local_steps(keys[:, 0], replicas.states, setup, plan)
     if ladder.shape[0] > 1:  # without tempering there is no prior to draw from
-        hot = jax.tree.map(lambda leaf: leaf[:, 0], states)
-        fresh = jax.vmap(draw_from_prior, (0, 0, None, None))(keys[:, 2], hot, context, setup.prior)
+        fresh = jax.vmap(draw_from_prior, (0, None, None))(keys[:, 2], context, setup.prior)
         is_prior = ladder[0] == 0.0
         states = jax.tree.map(lambda all_, new: all_.at[:, 0].set(jnp.where(is_prior, new, all_[:, 0])), states, fresh)
     # the prior is carried along as a sum of differences: take it afresh before rounding can add up

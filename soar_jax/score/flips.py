@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import Leaf, in_float64
+from soar_jax._base import BoolArray, Leaf, in_float64
 from soar_jax.score.devices import sum_over_devices
 from soar_jax.score.joint import log_likelihood, log_prior
 from soar_jax.score.pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
-from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
+from soar_jax.score.problem import NUM_PLANES, Problem
 
 
 class PairState(NamedTuple):
@@ -70,6 +70,17 @@ def number_pool(problem: Problem) -> NumberedPool:
     return NumberedPool(*jax.device_put((rows, kind.astype(np.int32), np.where(np.isnan(gain), -np.inf, gain))))
 
 
+@in_float64
+def restrict(
+    problem: Problem, pool: NumberedPool, kind: np.ndarray, allowed: BoolArray
+) -> tuple[Problem, NumberedPool]:
+    """Make the same problem with some of the patterns out of bounds; ``kind`` is the problem's, on the host."""
+    kind = np.where(allowed, kind, 0).astype(np.int32)
+    numbered = (np.arange(2)[:, None] * problem.prior.shape[1] + kind).reshape(-1).astype(np.int32)
+    of_slot, of_number = jax.device_put((kind, numbered))
+    return problem._replace(kind=of_slot), pool._replace(kind=of_number)
+
+
 def state_of(problem: Problem, pair: Pair) -> PairState:
     """Give a pair the two parts of its log joint."""
     return PairState(
@@ -89,7 +100,7 @@ def _of_side(is_negative: jax.Array, by_side: jax.Array) -> jax.Array:
 
 
 def evaluate_flip(problem: Problem, pool: NumberedPool, state: PairState, number: jax.Array) -> FlipResult:
-    """Evaluate the flip of one numbered pattern; impossible sizes have log prior -inf."""
+    """Evaluate the flip of one numbered pattern; what must stay, and impossible sizes, have log prior -inf."""
     pair, row = state.pair, pool.rows[number]
     is_negative = number >= problem.num_slots
     is_removal = pair.included.reshape(-1)[number]
@@ -116,7 +127,9 @@ def evaluate_flip(problem: Problem, pool: NumberedPool, state: PairState, number
     kind = pool.kind[number]
     size = pair.sizes.reshape(-1)[kind]
     prior_gain = sign.astype(jnp.float64) * pool.prior_gain[kind, size - is_removal.astype(jnp.int32)]
-    fits = is_removal | (_of_side(is_negative, pair.sizes).sum() < MAX_RULES)
+    fits = is_removal | (
+        _of_side(is_negative, pair.sizes).sum(dtype=jnp.int32) < _of_side(is_negative, problem.max_rules)
+    )
     return FlipResult(
         number,
         row,

@@ -17,7 +17,7 @@ import numpy as np
 from soar_jax._base import BoolArray, Leaf, WordArray, in_float64
 from soar_jax.score.counting import count_all
 from soar_jax.score.joint import state_log_bound, state_log_likelihood
-from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
+from soar_jax.score.problem import NUM_PLANES, Problem
 from soar_jax.states import ACTIVE, PASSIVE
 
 # How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:
@@ -79,9 +79,8 @@ def covered_once_or_more(pair: Pair, side: jax.Array) -> tuple[jax.Array, jax.Ar
 def eligible_flips(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.Array) -> jax.Array:
     """Patterns that can be added (or removed) on a side."""
     included = jnp.where(side == 0, pair.included[0], pair.included[1])
-    has_room = pair.sizes[side].sum(dtype=jnp.int32) < MAX_RULES
-    is_pattern = jnp.arange(included.shape[0], dtype=jnp.int32) < problem.pool_size[side]
-    return jnp.where(is_removal, included, ~included & has_room) & is_pattern
+    has_room = pair.sizes[side].sum(dtype=jnp.int32) < problem.max_rules[side]
+    return jnp.where(is_removal, included, ~included & has_room) & (problem.kind[side] > 0)
 
 
 class Neighbours(NamedTuple):

@@ -184,6 +184,12 @@ class Hyperparameters(NamedTuple):
         """Kind of each of a side's patterns."""
         return self.kind[side, length, num_cuts]
 
+    def kinds_of_pool(self, side: int, pool: Pool) -> IntArray:
+        """Kind of each candidate of a side; -1 for those that must be in, which no prior charges for."""
+        free = slice(pool.num_required, None)
+        kinds = self.kinds_of(side, pool.length[free], pool.num_cuts[free])
+        return np.concatenate([np.full(pool.num_required, -1, dtype=np.int64), kinds])
+
     def expected_rules(self) -> FloatArray:
         """Return the number of rules of each side expected before seeing the labels."""
         return (self.searched * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
@@ -275,11 +281,13 @@ def from_bounds(positive: Bound, negative: Bound, base_rate: float) -> StatePrio
 def resolve(
     states: StatePriors,
     rules: RulePriors | tuple[RulePriors, RulePriors],
-    searched: Searched,
+    searched: Searched | tuple[Searched, Searched],
     pools: tuple[Pool, Pool],
 ) -> Hyperparameters:
-    """Put the priors of states and rules together for one table."""
-    sides = [prior.resolve(searched) for prior in both("rule_prior", rules, get_args(RulePriors))]  # type: ignore[attr-defined]
+    """Put the priors of states and rules together for one table; the sides may have searched different patterns."""
+    priors = both("rule_prior", rules, get_args(RulePriors))
+    found = both("searched", searched, (Searched,))
+    sides = [prior.resolve(mine) for prior, mine in zip(priors, found, strict=True)]  # type: ignore[attr-defined]
     num_kinds = max(1, *(len(side.alpha) for side in sides))
 
     def stack(name: str, fill: float) -> FloatArray:
@@ -287,7 +295,9 @@ def resolve(
         return np.stack([np.append(v, np.full(num_kinds - len(v), fill)) for v in (getattr(s, name) for s in sides)])
 
     pool_size = [
-        np.bincount(side.kind[pool.length, pool.num_cuts], minlength=num_kinds)[:num_kinds]
+        np.bincount(
+            side.kind[pool.length[pool.num_required :], pool.num_cuts[pool.num_required :]], minlength=num_kinds
+        )[:num_kinds]
         for side, pool in zip(sides, pools, strict=True)
     ]
     return Hyperparameters(

@@ -49,7 +49,10 @@ class Problem(NamedTuple):
     stretch_shift : (num_devices, num_stretches) int64
         Stretches of words that share a shift, by device: first word of each, and the shift.
     kind : (2, num_slots) int32
-        1 + kind of each pattern (see `soar_jax.score.rule_priors`); 0 marks padding.
+        1 + kind of each pattern (see `soar_jax.score.rule_priors`); 0 marks what cannot be flipped: padding, and rules
+        that must be in.
+    max_rules : (2,) int32
+        Rules of each side at most, those that must be in included.
     pool_size : (2,) int32
         Candidates of each side; slots beyond are padding.
     alpha, beta, low, high : (4,) float64
@@ -67,7 +70,8 @@ class Problem(NamedTuple):
     surfaces, edges
         See `soar_jax.score.tails.tail_tables`: far tails looked up in place of the quadrature; empty where not.
     prior : (2, num_kinds, MAX_RULES + 2) float64
-        Log prior by side, kind (index 0: empty slots, never a rule) and number of rules of that kind.
+        Log prior by side, kind and number of rules of that kind. Index 0 is for what cannot be flipped: 0 for as many
+        as must be in, -inf for any other number, so that an empty slot never becomes a rule.
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
@@ -79,6 +83,7 @@ class Problem(NamedTuple):
     stretch_start: Leaf
     stretch_shift: Leaf
     kind: Leaf
+    max_rules: Leaf
     pool_size: Leaf
     alpha: Leaf
     beta: Leaf
@@ -102,7 +107,14 @@ class Problem(NamedTuple):
 
 @in_float64
 def make_problem(
-    pools: tuple[Pool, Pool], layout: BitLayout, hyper: Hyperparameters, *, single: bool, num_slots: int = 0
+    pools: tuple[Pool, Pool],
+    layout: BitLayout,
+    hyper: Hyperparameters,
+    *,
+    single: bool,
+    num_slots: int = 0,
+    max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
+    num_required: tuple[int, int] | None = None,
 ) -> Problem:
     """Pad and move the pools to the device.
 
@@ -112,6 +124,10 @@ def make_problem(
         One-class method: rows outside the positive rule set count as predicted negative.
     num_slots : int
         Places per side at least.
+    max_rules : (int, int)
+        Rules of each side at most.
+    num_required : (int, int), optional
+        Rules of each side that must be in; those of the pools when not given.
     """
     num_slots = slots_for(max(num_slots, *(len(pool) for pool in pools)))
     num_words = round_up_to_bucket(layout.num_words)
@@ -119,13 +135,14 @@ def make_problem(
     kind = np.zeros((2, num_slots), dtype=np.int32)
     for side, pool in enumerate(pools):
         bits[side, :, : len(pool)] = pad_words(pool.bits, num_words).T
-        kind[side, : len(pool)] = 1 + hyper.kinds_of(side, pool.length, pool.num_cuts)
+        kind[side, : len(pool)] = 1 + hyper.kinds_of_pool(side, pool)
     shift = pad_words(layout.shift, num_words)
     stretch_start, stretch_shift = _stretches(shift, 1)
     table = prior_table(hyper, MAX_RULES)
     prior = np.zeros((2, round_up_to_bucket(table.shape[1] + 1, _MIN_KINDS), table.shape[2]))
     prior[:, 1 : table.shape[1] + 1] = table
-    prior[:, 0, 1:] = -np.inf  # an empty slot never becomes a rule
+    prior[:, 0] = -np.inf
+    prior[[0, 1], 0, num_required or [pool.num_required for pool in pools]] = 0.0
     positive = _SINGLE_POSITIVE_LABEL if single else _PAIR_POSITIVE_LABEL
     negative = _SINGLE_NEGATIVE_LABEL if single else _PAIR_NEGATIVE_LABEL
     total = layout.num_positives + (layout.num_negatives << NEGATIVE_SHIFT)
@@ -139,7 +156,8 @@ def make_problem(
         stretch_start=stretch_start,
         stretch_shift=stretch_shift,
         kind=kind,
-        pool_size=hyper.pool_size.sum(axis=1).astype(np.int32),
+        max_rules=np.array(max_rules, dtype=np.int32),
+        pool_size=np.array([len(pool) for pool in pools], dtype=np.int32),
         alpha=np.array(hyper.alpha, dtype=np.float64),
         beta=np.array(hyper.beta, dtype=np.float64),
         low=np.array(hyper.low, dtype=np.float64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.host import host_log_joint
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.states import PASSIVE, state_masks
+from soar_jax.states import state_masks
 
 if TYPE_CHECKING:
     from soar_jax.score.flips import NumberedPool
@@ -36,17 +36,26 @@ class Target:
     hyper : Hyperparameters
     single : bool
         One-class method: rows outside the positive rule set count as predicted negative.
+    max_rules : (int, int), optional
+        Rules of each side at most; as many as can be counted when not given.
     """
 
     pools: tuple[Pool, Pool]
     layout: BitLayout
     hyper: Hyperparameters
     single: bool = False
+    max_rules: tuple[int, int] | None = None
 
     @property
     def num_slots(self) -> int:
         """Places for candidates per side, as in ``problem``."""
         return slots_for(max(len(pool) for pool in self.pools))
+
+    @property
+    def required(self) -> BoolArray:
+        """Candidates that must be in: (2, num_slots)."""
+        counts = np.array([[pool.num_required] for pool in self.pools])
+        return np.asarray(np.arange(self.num_slots) < counts)
 
     @cached_property
     def merged(self) -> tuple[tuple[Pool, Pool], BitLayout]:
@@ -56,10 +65,11 @@ class Target:
     @cached_property
     def problem(self) -> Problem:
         """The same as arrays on the device, rows merged; made once."""
-        from soar_jax.score.problem import make_problem  # predicting needs no JAX
+        from soar_jax.score.problem import MAX_RULES, make_problem  # predicting needs no JAX
 
         pools, layout = self.merged
-        return make_problem(pools, layout, self.hyper, single=self.single)
+        max_rules = (MAX_RULES, MAX_RULES) if self.max_rules is None else self.max_rules
+        return make_problem(pools, layout, self.hyper, single=self.single, max_rules=max_rules)
 
     @cached_property
     def numbered_pool(self) -> NumberedPool:
@@ -135,20 +145,20 @@ class FittedPair:
     def log_joint(self) -> float:
         """Log joint, computed afresh on the host."""
         pools, hyper = self.target.pools, self.target.hyper
-        sizes = [
-            np.bincount(hyper.kinds_of(side, pool.length[m], pool.num_cuts[m]), minlength=hyper.searched.shape[1])
-            for side, (pool, m) in enumerate(zip(pools, self.members, strict=True))
-        ]
+        kinds = [hyper.kinds_of_pool(side, pool)[self.members[side]] for side, pool in enumerate(pools)]
+        # those that must be in have no kind: no prior charges for them
+        sizes = [np.bincount(mine[mine >= 0], minlength=hyper.searched.shape[1]) for mine in kinds]
         return host_log_joint(*self.state_counts, np.stack(sizes), hyper)
 
     @cached_property
     def gain(self) -> float:
-        """Log joint over that of two empty rule sets: by how many nats the rows favour these rules over none."""
-        hyper, layout = self.target.hyper, self.target.layout
-        nothing = np.zeros(4, dtype=np.int64)
-        positives, negatives = nothing.copy(), nothing.copy()
-        positives[PASSIVE], negatives[PASSIVE] = layout.num_positives, layout.num_negatives
-        return self.log_joint - host_log_joint(positives, negatives, np.zeros_like(hyper.searched), hyper)
+        """By how many nats the rows favour these rules over none, or over those alone that must be in."""
+        return self.log_joint - self.least.log_joint
+
+    @property
+    def least(self) -> FittedPair:
+        """The pair of two empty rule sets, or of those rules alone that must be in."""
+        return replace(self, included=self.target.required)
 
     def is_positive(self, y: Any, num_rows: int) -> BoolArray:
         """Check labels of rows to judge, and say which are positive."""

@@ -66,7 +66,7 @@ class Programs(NamedTuple):
 
     problem: Problem
     pool: NumberedPool
-    start: Callable[[int], AnnealState]
+    start: Callable[[int, BoolArray | None], AnnealState]
     run_block: Callable[..., tuple[AnnealState, AnnealInfo]]
     descend: Descend
     num_threads: int
@@ -77,7 +77,7 @@ def on_one_device(problem: Problem, pool: NumberedPool) -> Programs:
     return Programs(
         problem,
         pool,
-        lambda num_chains: jax.device_put(start(problem, num_chains), may_alias=False),
+        lambda num_chains, required: jax.device_put(start(problem, num_chains, required), may_alias=False),
         _run_block,
         lambda included, with_exchanges=True: _descend(
             problem, pool, pair_from(problem, included), np.bool_(with_exchanges)
@@ -130,7 +130,7 @@ def on_mesh(problem: Problem, mesh: Mesh) -> Programs:
     return Programs(
         placed,
         pool,
-        lambda num_chains: place(start(host, num_chains), compiled.state, mesh),
+        lambda num_chains, required: place(start(host, num_chains, required), compiled.state, mesh),
         compiled.run_block,
         lambda included, with_exchanges=True: compiled.descend(
             placed, pool, place(host_pair(host, included), compiled.pair, mesh), np.bool_(with_exchanges)
@@ -211,10 +211,10 @@ def _history(
 class Restarts:
     """All restarts of one search, in their batches: states on the device, what is known of them on the host."""
 
-    def __init__(self, programs: Programs, batches: list[range], num_restarts: int) -> None:
+    def __init__(self, programs: Programs, batches: list[range], num_restarts: int, required: BoolArray | None) -> None:
         self.programs, self.batches = programs, batches
         self.is_real = [np.array([restart < num_restarts for restart in batch]) for batch in batches]
-        self.states = [programs.start(len(batch)) for batch in batches]
+        self.states = [programs.start(len(batch), required) for batch in batches]
         empty = Best(
             float(np.asarray(self.states[0].best_log_joint)[0]), np.array(self.states[0].best_included)[0], False
         )
@@ -260,6 +260,7 @@ def run(
     problem: Problem,
     *,
     pool: NumberedPool | None = None,
+    required: BoolArray | None = None,
     seed: int,
     num_steps: int,
     num_restarts: int,
@@ -276,6 +277,8 @@ def run(
     ----------
     pool : NumberedPool, optional
         The problem's pools in one numbering, if they are on the device already.
+    required : (2, num_slots) bool, optional
+        Rules that must be in, as the problem has them.
     seed : int
         One seed in [0, 2**31); the same seed gives the same result to the bit.
     num_steps, num_restarts : int
@@ -298,9 +301,9 @@ def run(
     clock = Clock(time_budget)
     schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
     batches = batch_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)
-    restarts = Restarts(programs, batches, num_restarts)
+    restarts = Restarts(programs, batches, num_restarts, required)
     nothing = restarts.leader
-    if not np.asarray(problem.pool_size).any():  # no candidates: the empty pair is all there is
+    if not np.asarray(problem.kind).any():  # no candidates: the first pair is all there is
         return AnnealResult(nothing.included, nothing.log_joint, True, False, np.full(num_restarts, nothing.log_joint))
 
     def report(phase: str, done: int, total: int, best: Best) -> None:

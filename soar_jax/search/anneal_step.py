@@ -25,11 +25,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import IntArray, Leaf
+from soar_jax._base import BoolArray, IntArray, Leaf
 from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip
 from soar_jax.score.joint import host_log_likelihood, split_counts
 from soar_jax.score.pair import Pair, best_flip, eligible_flips, host_pair
-from soar_jax.score.problem import MAX_RULES, NUM_PLANES, Problem
+from soar_jax.score.problem import NUM_PLANES, Problem
 from soar_jax.search.moves import MOVES
 
 BLOCK = 100
@@ -112,11 +112,14 @@ class Settings(NamedTuple):
     judge_by_best: jax.Array
 
 
-def start(problem: Problem, num_chains: int) -> AnnealState:
-    """Start every chain of a batch from two empty rule sets; on the host, where nothing needs compiling."""
-    pair = host_pair(problem, np.zeros((2, problem.num_slots), dtype=bool))
+def start(problem: Problem, num_chains: int, required: BoolArray | None = None) -> AnnealState:
+    """Start every chain of a batch from two empty rule sets, or from what must be in.
+
+    On the host, where nothing needs compiling.
+    """
+    pair = host_pair(problem, np.zeros((2, problem.num_slots), dtype=bool) if required is None else required)
     likelihood = np.asarray(host_log_likelihood(problem, pair.counts))
-    prior = np.asarray(problem.prior)[:, :, 0].sum()
+    prior = np.take_along_axis(np.asarray(problem.prior), pair.sizes[..., None], axis=-1)[..., 0].sum()
     unknown = np.full(len(MOVES), _UNKNOWN, dtype=np.int32)
     known = Known(unknown, unknown, unknown[0])
     current = PairState(pair, likelihood, prior)
@@ -132,8 +135,9 @@ def _choose_move(problem: Problem, pair: Pair, counts: jax.Array, uniform: jax.A
     by_label = jnp.concatenate(split_counts(counts))
     asked = by_label @ problem.wrong.transpose(0, 2, 1).reshape(by_label.shape[0], len(MOVES))
     num_rules = pair.sizes.sum(axis=1, dtype=jnp.int32)
-    limit = jnp.minimum(problem.pool_size, MAX_RULES)
-    possible = [num_rules[0] < limit[0], num_rules[1] < limit[1], num_rules[0] > 0, num_rules[1] > 0]
+    limit = jnp.minimum(problem.pool_size, problem.max_rules)
+    least = pair.sizes[:, 0]  # rules that must be in
+    possible = [num_rules[0] < limit[0], num_rules[1] < limit[1], num_rules[0] > least[0], num_rules[1] > least[1]]
     weights = [
         jnp.where(possible[move], asked[move] + jnp.where(possible[move ^ 2], 0.0, asked[move ^ 2]), 0.0)
         for move in range(len(MOVES))

@@ -24,6 +24,12 @@ class Certificate:
         ``longest`` where none were.
     is_edited : bool
         Rules were changed by hand after the search.
+    is_constrained : bool
+        Whether it speaks of what constraints allow only.
+    num_required : int
+        Rules that had to be in: they were not to be removed or exchanged.
+    columns : tuple of str
+        The columns that were chosen first where their number was limited; empty where it was not.
     """
 
     holds: bool
@@ -32,6 +38,9 @@ class Certificate:
     longest: int
     grown_to: int
     is_edited: bool = False
+    is_constrained: bool = False
+    num_required: int = 0
+    columns: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether it holds."""
@@ -47,8 +56,12 @@ class Certificate:
         literals = "literal" if self.longest == 1 else "literals"
         text = (
             f"No added, removed or exchanged rule improves the pair, among all {self.num_patterns:,} {what} of up to "
-            f"{self.longest} {literals}."
+            f"{self.longest} {literals}{' that the constraints allow' if self.is_constrained else ''}."
         )
         if self.grown_to > self.longest:
             text += f" Longer rules, of up to {self.grown_to} literals, were grown by a beam, which may miss some."
+        if self.num_required:
+            text += f" {self.num_required} required rule{'s stay' if self.num_required > 1 else ' stays'} in."
+        if self.columns:
+            text += f" All this is given the columns chosen first: {', '.join(self.columns)}."
         return text

@@ -19,7 +19,7 @@ from soar_jax._progress import Clock
 from soar_jax.score.flips import NumberedPool, flip
 from soar_jax.score.joint import log_joint
 from soar_jax.score.pair import Pair, best_flip
-from soar_jax.score.problem import MAX_RULES, Problem
+from soar_jax.score.problem import Problem
 from soar_jax.search.moves import MOVES
 
 MAX_PATIENCE = 120
@@ -85,7 +85,7 @@ def _look(problem: Problem, pool: NumberedPool, with_exchanges: jax.Array, searc
     is_complete = search.stage >= len(MOVES) - 1
     is_taken = is_complete & (best_value > search.log_joint + _TOLERANCE * (1.0 + jnp.abs(search.log_joint)))
     numbers = jnp.arange(2 * num_slots, dtype=jnp.int32)
-    is_later = search.pair.included.reshape(-1) & (numbers > search.out)
+    is_later = (search.pair.included & (problem.kind > 0)).reshape(-1) & (numbers > search.out)
     following = jnp.where(is_later, numbers, numbers.size).min()
     is_next = is_complete & ~is_taken & (following < numbers.size) & with_exchanges
     put_back = jnp.where(is_taken, -1, search.out)  # a rule taken out goes back, unless its successor was found
@@ -156,13 +156,15 @@ def descend(run: Descend, start: BoolArray, clock: Clock, *, with_exchanges: boo
 def _kick(problem: Problem, included: BoolArray, generator: np.random.Generator) -> BoolArray:
     """Flip a few patterns, or many, at random: half of the time a rule out, else a candidate in."""
     kicked, pool_size = included.copy(), np.asarray(problem.pool_size)
+    is_free, max_rules = np.asarray(problem.kind) > 0, np.asarray(problem.max_rules)
     for _ in range(generator.choice(_KICK_SIZES)):
         sides = np.flatnonzero(pool_size > 0)
         side = generator.choice(sides)
-        members = np.flatnonzero(kicked[side])
-        if len(members) and (generator.random() < 0.5 or len(members) >= MAX_RULES):  # noqa: PLR2004
+        members = np.flatnonzero(kicked[side] & is_free[side])
+        has_room = kicked[side].sum() < max_rules[side]
+        if len(members) and (generator.random() < 0.5 or not has_room):  # noqa: PLR2004
             kicked[side, generator.choice(members)] = False
-        else:
+        elif has_room:
             kicked[side, generator.integers(int(pool_size[side]))] = True
     return kicked
 

@@ -21,13 +21,13 @@ from jax.sharding import Mesh
 
 from soar_jax._base import BoolArray, FloatArray, IntArray, in_float64
 from soar_jax._progress import Clock, Progress
-from soar_jax.candidates.catalogue import Catalogue, hash_coverage
+from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue, hash_coverage
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.joint import host_log_likelihood
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import make_problem
+from soar_jax.score.problem import MAX_RULES, make_problem
 from soar_jax.search.anneal import check_clock, programs_for
 from soar_jax.search.descent import Best, better, descend
 from soar_jax.search.grow import Grower
@@ -108,38 +108,60 @@ class Explorer:
     """One search: working pools, pages of all patterns, readings found so far."""
 
     def __init__(
-        self, catalogue: Catalogue, hyper: Hyperparameters, *, single: bool, seed: int, clock: Clock, mesh: Mesh | None
+        self,
+        catalogue: Catalogue,
+        hyper: Hyperparameters,
+        *,
+        single: bool,
+        seed: int,
+        clock: Clock,
+        mesh: Mesh | None,
+        max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
     ) -> None:
         self.catalogue, self.hyper, self.clock, self.mesh = catalogue, hyper, clock, mesh
-        self.sides = [side for side in (0, 1) if len(catalogue.listed[side])]
         # a rule of any kind that was searched may come in
         open_hyper = hyper._replace(pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64))
         none = empty_pool(catalogue.layout.num_words)
-        problem = make_problem((none, none), catalogue.layout, open_hyper, single=single, num_slots=WORKING_SIZE)
+        positive, negative = (len(patterns) for patterns in catalogue.required)
+        problem = make_problem(
+            (none, none),
+            catalogue.layout,
+            open_hyper,
+            single=single,
+            num_slots=WORKING_SIZE,
+            max_rules=max_rules,
+            num_required=(positive, negative),
+        )
+        self.room = (max_rules[0] - positive, max_rules[1] - negative)
+        self.sides = [side for side in (0, 1) if len(catalogue.listed[side]) and self.room[side] > 0]
         self.working = WorkingPools(catalogue, hyper, problem)
         self.pages = Pages(catalogue, hyper, problem)
         self.grower = Grower(catalogue, hyper, problem)
         mined_length = catalogue.mined.items.shape[1]
         beyond = hyper.kind[:, mined_length + 1 :]
-        self.is_growing = bool(beyond.size and hyper.searched[0][beyond[0][beyond[0] >= 0]].any())
+        self.is_growing = any(
+            hyper.searched[side][kinds[kinds >= 0]].any() for side, kinds in enumerate(beyond) if kinds.size
+        )
         self.generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         self.niches = Niches(int(np.bitwise_count(catalogue.layout.everything()).sum()))
-        self.nothing: BoolArray = np.zeros(self.working.kind.shape, dtype=bool)
-        # an interrupt while programs compile leaves the empty pair
-        counts = np.asarray(self.working.query(self.nothing, 0).counts)
-        log_prior = float(np.asarray(problem.prior)[..., 0].sum())
-        self.best = Best(host_log_likelihood(problem, counts) + log_prior, self.nothing, False)
+        self.least = self.working.required
+        # an interrupt while programs compile leaves the empty pair, or what must be in
+        counts = np.asarray(self.working.query(self.least, 0).counts)
+        sizes = np.zeros(problem.prior.shape[:2], dtype=np.int64)
+        sizes[:, 0] = positive, negative
+        log_prior = float(np.take_along_axis(np.asarray(problem.prior), sizes[..., None], axis=-1)[..., 0].sum())
+        self.best = Best(host_log_likelihood(problem, counts) + log_prior, self.least, False)
         # every process of a mesh must start its programs in the same order
         self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
         for side in self.sides:
-            self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.nothing)
+            self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.least)
 
     def begin(self) -> None:
-        """Descend from two empty rule sets; all programs compile, side by side."""
-        queries = [self.working.query(self.nothing, side) for side in self.sides[:1]]
+        """Descend from two empty rule sets, or what must be in; all programs compile, side by side."""
+        queries = [self.working.query(self.least, side) for side in self.sides[:1]]
         cases = (False, True) if self.is_growing else (False,)
         waiting = [self.executor.submit(self.pages.compile, q, best_case=case) for q in queries for case in cases]
-        self.keep(self.descend(self.nothing))
+        self.keep(self.descend(self.least))
         for compiled in waiting:
             compiled.result()
 
@@ -208,7 +230,7 @@ class Explorer:
         return adding + [
             self.working.query(included, side, int(slot))
             for side in self.sides
-            for slot in np.flatnonzero(included[side])
+            for slot in np.flatnonzero(included[side] & ~self.least[side])
         ]
 
     # -- the search ---------------------------------------------------------------------------
@@ -265,9 +287,11 @@ class Explorer:
                 self.working.patterns,
                 is_pattern,
                 self.generator,
+                self.room,
             )
             for _ in range(KICKS_PER_ROUND)
         ]
+        starts = [start._replace(included=start.included | self.least) for start in starts]
         protected = self._protected(*(start.included for start in starts))
         asking = starts[::2]  # the others descend among what these brought in
         queries = [self.working.query(start.included, side) for side in self.sides for start in asking]
@@ -282,7 +306,8 @@ class Explorer:
         self.settle()
         shape = self.working.kind.shape
         shares = self.generator.choice(THINNINGS, KICKS_PER_ROUND)
-        if self.try_all([thin((shape[0], shape[1]), float(share), self.generator) for share in shares]):
+        thinned = [thin((shape[0], shape[1]), float(share), self.generator) for share in shares]
+        if self.try_all([start._replace(included=start.included | self.least) for start in thinned]):
             self.settle()
         failures, number, started = 0, 0, time.perf_counter()
         while not self.clock.is_over():
@@ -370,7 +395,7 @@ def _in_turn(found: Sequence[Priced]) -> IntArray:
     """Give the best pattern of every query, then the second best, and so on; each once."""
     ranks = zip_longest(*(priced.patterns.tolist() for priced in found))
     patterns = dict.fromkeys(tuple(pattern) for rank in ranks for pattern in rank if pattern is not None)
-    return np.array(list(patterns), dtype=np.int64).reshape(len(patterns), -1)
+    return np.array(list(patterns), dtype=np.int64) if patterns else NO_PATTERNS
 
 
 @in_float64
@@ -385,6 +410,7 @@ def run(
     time_budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     mesh: Mesh | None = None,
+    max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
 ) -> ExploreResult:
     """Search over all patterns of a catalogue.
 
@@ -406,12 +432,14 @@ def run(
         Called after each round.
     mesh : Mesh, optional
         Spread the rows of descents over these devices; see `soar_jax.score.devices`.
+    max_rules : (int, int)
+        Rules of each side at most.
     """
     check_clock(mesh, time_budget)
     started = time.perf_counter()
     clock = Clock(time_budget)
     patience = default_rounds(catalogue) if patience is None else patience
-    explorer = Explorer(catalogue, hyper, single=single, seed=seed, clock=clock, mesh=mesh)
+    explorer = Explorer(catalogue, hyper, single=single, seed=seed, clock=clock, mesh=mesh, max_rules=max_rules)
     log: list[dict[str, Any]] = []
 
     def report(failures: int, best: Best) -> None:

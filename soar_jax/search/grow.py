@@ -51,11 +51,12 @@ class Grower:
         beam = max(4, MAX_PAGES * PAGE_SLOTS // max(1, len(self._catalogue.item_bits)))
         parents = parents[(parents >= 0).sum(axis=1) == mined_length][:beam, :mined_length]
         for _ in range(mined_length, self.longest):
-            children = self._extend(parents)
+            children = self._extend(parents, side)
             if not len(children):
                 break
             worth, promise = self._price(side, queries, children)
             best = _leaders(worth, count)
+            best = best[np.isfinite(worth[:, best].max(axis=0))]  # a side may have no prior for rules so long
             best = best[self._catalogue.may_stand_for(side, pack(children[best], self._catalogue.item_bits))]
             found.append(np.pad(children[best], ((0, 0), (0, self.longest - children.shape[1])), constant_values=-1))
             values.append(worth[:, best].max(axis=0))
@@ -67,11 +68,11 @@ class Grower:
         order = np.argsort(-value, kind="stable")
         return Priced(patterns[order], value[order])
 
-    def _extend(self, parents: IntArray) -> IntArray:
-        """Add every literal that may stand beside those of a parent; each conjunction once, parents in order."""
+    def _extend(self, parents: IntArray, side: int) -> IntArray:
+        """Add every literal of a side that may stand beside those of a parent; each conjunction once, in order."""
         if not len(parents):
             return np.zeros((0, parents.shape[1] + 1), np.int64)
-        allowed = self._compatible[parents].all(axis=1)
+        allowed = self._compatible[parents].all(axis=1) & self._catalogue.items.may_stand_for(side)
         parent, item = np.nonzero(allowed)
         children = np.sort(np.concatenate([parents[parent], item[:, None]], axis=1), axis=1)
         _, first = np.unique(children, axis=0, return_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,7 @@ def kick(
     patterns: IntArray,
     is_pattern: BoolArray,
     generator: np.random.Generator,
+    max_rules: Sequence[int] = (MAX_RULES, MAX_RULES),
 ) -> Start:
     """Leave a pair: cross it with another, forbid literals that it uses, begin anew, or exchange rules at random.
 
@@ -76,13 +78,15 @@ def kick(
     patterns : (2, num_slots, longest) int64
         Literals of the patterns in the slots.
     is_pattern : (2, num_slots) bool
-        Slots that hold a pattern.
+        Slots that hold a pattern which may be in or out.
+    max_rules : (int, int)
+        Rules of each side at most, of those patterns.
     """
     choice = generator.random()
     if choice < _SHARE_CROSSED and len(others) > 1:
         other = others[generator.integers(len(others))]
         child = (included & other) | ((included ^ other) & (generator.random(included.shape) < 0.5))  # noqa: PLR2004
-        return Start(child, _NOTHING)
+        return Start(_within(child, is_pattern, max_rules, generator), _NOTHING)
     choice = generator.random()
     if choice < _SHARE_FORBIDDEN and included.any():
         used = np.unique(patterns[included])
@@ -90,19 +94,32 @@ def kick(
         return Start(included & ~np.isin(patterns, forbidden).any(axis=2), forbidden)
     if choice < _SHARE_FORBIDDEN + _SHARE_THINNED:
         return thin(included.shape, float(generator.choice(THINNINGS)), generator)
-    return Start(_exchange(included, is_pattern, generator), _NOTHING)
+    return Start(_exchange(included, is_pattern, generator, max_rules), _NOTHING)
 
 
-def _exchange(included: BoolArray, is_pattern: BoolArray, generator: np.random.Generator) -> BoolArray:
+def _within(
+    included: BoolArray, is_pattern: BoolArray, max_rules: Sequence[int], generator: np.random.Generator
+) -> BoolArray:
+    """Take rules out at random where a side has too many."""
+    for side, most in enumerate(max_rules):
+        members = np.flatnonzero(included[side] & is_pattern[side])
+        if len(members) > most:
+            included[side, generator.permutation(members)[most:]] = False
+    return included
+
+
+def _exchange(
+    included: BoolArray, is_pattern: BoolArray, generator: np.random.Generator, max_rules: Sequence[int]
+) -> BoolArray:
     """Take some rules out and, mostly, put some of the patterns in."""
     kicked = included.copy()
-    members = np.argwhere(kicked)
+    members = np.argwhere(kicked & is_pattern)
     for side, slot in members[generator.permutation(len(members))[: generator.choice(_NUM_OUT)]]:
         kicked[side, slot] = False
     if generator.random() < _SHARE_WITH_NEW:
         for _ in range(generator.choice(_NUM_IN)):
             side = int(generator.integers(2))
             slots = np.flatnonzero(is_pattern[side])
-            if len(slots) and kicked[side].sum() < MAX_RULES:
+            if len(slots) and (kicked[side] & is_pattern[side]).sum() < max_rules[side]:
                 kicked[side, generator.choice(slots)] = True
     return kicked

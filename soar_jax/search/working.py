@@ -9,10 +9,10 @@ from soar_jax._base import BoolArray, IntArray, WordArray, in_float64
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, pad_words
 from soar_jax.candidates.patterns import pack
-from soar_jax.score.flips import NumberedPool, number_pool
+from soar_jax.score.flips import NumberedPool, number_pool, restrict
 from soar_jax.score.pricing import Query
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import MAX_RULES, Problem
+from soar_jax.score.problem import Problem
 
 
 class WorkingPools:
@@ -24,15 +24,17 @@ class WorkingPools:
         Literal indices, padded with -1; -1 throughout in an empty slot.
     bits : (2, num_slots, num_words) uint64
     kind : (2, num_slots) int32
-        1 + kind; 0 for an empty slot.
+        1 + kind; 0 for an empty slot, and for a rule that must be in.
+    required : (2, num_slots) bool
+        Slots of the rules that must be in; they always stay.
     """
 
     def __init__(self, catalogue: Catalogue, hyper: Hyperparameters, problem: Problem) -> None:
         num_slots, num_words = problem.num_slots, catalogue.layout.num_words
         self._catalogue, self._hyper, self._problem = catalogue, hyper, problem
-        self._prior = np.asarray(problem.prior)
+        self._prior, self._max_rules = np.asarray(problem.prior), np.asarray(problem.max_rules)
         self._everything = catalogue.layout.everything()
-        longest = hyper.kind.shape[1] - 1
+        longest = max(hyper.kind.shape[1] - 1, *(patterns.shape[1] for patterns in catalogue.required))
         self.patterns = np.full((2, num_slots, longest), -1, dtype=np.int64)
         self.bits = np.zeros((2, num_slots, num_words), dtype=np.uint64)
         self.kind = np.zeros((2, num_slots), dtype=np.int32)
@@ -41,6 +43,12 @@ class WorkingPools:
         self._used = np.full((2, num_slots), -1, dtype=np.int64)
         self._round = 0
         self._on_device: tuple[Problem, NumberedPool] | None = None
+        self.required: BoolArray = np.zeros((2, num_slots), dtype=bool)
+        for side, patterns in enumerate(catalogue.required):
+            count, width = patterns.shape
+            self.patterns[side, :count, :width] = patterns
+            self.bits[side, :count] = pack(patterns, catalogue.item_bits)
+            self.required[side, :count] = True
 
     def __len__(self) -> int:
         """Slots per side."""
@@ -72,7 +80,8 @@ class WorkingPools:
                 seen.add(key)
                 new.append((i, key))
         order = np.argsort(self._used[side], kind="stable")
-        free = order[~protected[side][order] & (self._used[side][order] < self._round)]
+        must_stay = protected[side] | self.required[side]
+        free = order[~must_stay[order] & (self._used[side][order] < self._round)]
         for slot, (i, key) in zip(free, new, strict=False):
             self._place[side].pop(self._key[side][slot], None)
             self._place[side][key] = int(slot)
@@ -94,14 +103,9 @@ class WorkingPools:
             self._on_device = problem, number_pool(problem)
         return self._on_device
 
-    @in_float64
     def restricted(self, allowed: BoolArray) -> tuple[Problem, NumberedPool]:
         """Make the same problem with some of the patterns out of bounds."""
-        problem, pool = self.on_device()
-        kind = np.where(allowed, self.kind, 0).astype(np.int32)
-        numbered = (np.arange(2)[:, None] * self._prior.shape[1] + kind).reshape(-1).astype(np.int32)
-        of_slot, of_number = jax.device_put((kind, numbered))
-        return problem._replace(kind=of_slot), pool._replace(kind=of_number)
+        return restrict(*self.on_device(), self.kind, allowed)
 
     def cover(self, included: BoolArray) -> WordArray:
         """Rows that each side of a pair covers: (2, num_words)."""
@@ -124,7 +128,7 @@ class WorkingPools:
         more = np.take_along_axis(self._prior[side], sizes[side][:, None] + 1, axis=-1)[:, 0]
         log_prior = now.sum() + more - now[side]
         log_prior[0] = -np.inf
-        if len(members[side]) >= MAX_RULES:
+        if len(members[side]) >= self._max_rules[side]:
             log_prior[:] = -np.inf
         return Query(
             np.int32(side),

@@ -6,9 +6,10 @@ import pytest
 
 from soar_jax import InputError
 from soar_jax.candidates import patterns
-from soar_jax.candidates.build import CandidateOptions, _drop_uninformative, resolve_threshold
+from soar_jax.candidates.build import CandidateOptions, resolve_threshold
 from soar_jax.candidates.coverage import lay_out
 from soar_jax.candidates.patterns import Threshold, mine_fpgrowth, mine_packed
+from soar_jax.candidates.stages import drop_uninformative
 from soar_jax.data.columns import TableValues
 from soar_jax.data.items import build_items
 from soar_jax.data.table import describe_column, group_rows
@@ -27,7 +28,7 @@ def prepare(make_table, seed, threshold, weights=None):
     items = build_items(columns, negations=True, missing=True)
     rows = group_rows(TableValues(frame), columns, y, weights)
     layout = lay_out(rows)
-    items, masks, bits = _drop_uninformative(items, items.masks(rows), layout, threshold)
+    items, masks, bits = drop_uninformative(items, items.masks(rows), layout, threshold)
     return items, rows, layout, masks, bits
 
 

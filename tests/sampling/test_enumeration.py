@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from soar_jax.posterior.diagnosis import figures_of
 from soar_jax.sampling import run as mcmc
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL, JUMP, KERNELS, REPLACE
-from tests.problems import enumerate_log_joints, random_target
+from tests.problems import are_allowed, constrain, enumerate_log_joints, random_target
 
 # Plain opinions and bounds; seeds for which even perfect draws stay well below the tolerance: see `expected_variation`.
 PLAIN = dict(num_rows=60, max_weight=15, bounded=False)
@@ -47,9 +47,12 @@ def effective_draws(draws, sizes):
     return float(figures_of({i: z for i, z in enumerate(series) if np.ptp(z)})["ess_bulk"].min())
 
 
-def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1):
+def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1, num_required=(0, 0), max_rules=None):
     target, covers, weights = random_target(seed, num_patterns=sizes, **made)
+    if any(num_required) or max_rules is not None:
+        target = constrain(target, num_required, max_rules)
     values, subsets = enumerate_log_joints(covers, weights, target.pools, target.hyper)
+    values = np.where(are_allowed(target, subsets), values, -np.inf)
     exact = np.exp(values - logsumexp(values))
     assert expected_variation(exact, NUM_CHAINS * num_draws) < 0.022
     draws = mcmc.run(
@@ -65,6 +68,7 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1):
     code = [draws.included[:, :, side, :n].reshape(-1, n) @ (1 << np.arange(n)) for side, n in enumerate(sizes)]
     visited = np.zeros_like(exact)
     np.add.at(visited, (code[0], code[1]), 1 / len(code[0]))
+    assert not visited[np.isinf(values)].any()  # what may not be never is
     # without tempering a kernel may move slowly between modes: it then has fewer draws than asked for, and is judged by
     # those; with tempering nothing excuses it
     num_effective = effective_draws(draws, sizes) if num_temperatures == 1 else np.inf
@@ -87,6 +91,29 @@ def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem
     assert abs(draws.log_evidence - logsumexp(values)) < 4.5 * draws.log_evidence_error + 1e-3
     assert (draws.round_trips > 0).all()
     assert draws.ladder[0] == 0 and draws.ladder[-1] == 1 and (np.diff(draws.ladder) > 0).all()
+
+
+CONSTRAINTS = {
+    "limited": dict(max_rules=(1, 2)),
+    "required": dict(num_required=(2, 1)),
+    "both": dict(num_required=(1, 0), max_rules=(2, 1)),
+    "one side full": dict(num_required=(2, 0), max_rules=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_the_enumerated_posterior_under_constraints_is_sampled_and_so_is_its_evidence(name):
+    problem = PROBLEMS[1 if name in ("limited", "both") else 6]
+    draws, values = check(*problem, PLANS["default"], 5, num_draws=600, **CONSTRAINTS[name])
+    assert abs(draws.log_evidence - logsumexp(values)) < 4.5 * draws.log_evidence_error + 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_temperatures", [1, 5])
+@pytest.mark.parametrize("name", PLANS)
+def test_every_kernel_samples_enumerated_posteriors_under_constraints(name, num_temperatures):
+    for problem, constraints in zip(PROBLEMS[1:9:2], CONSTRAINTS.values(), strict=True):
+        check(*problem, PLANS[name], num_temperatures, thin=2, **constraints)
 
 
 @pytest.mark.slow

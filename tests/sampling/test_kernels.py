@@ -21,7 +21,7 @@ from soar_jax.sampling.prior_draw import draw_from_prior, make_prior_tables
 from soar_jax.sampling.relatives import find_kinship
 from soar_jax.score.flips import apply_flip, evaluate_flip, state_of
 from soar_jax.score.pair import pair_from
-from tests.problems import enumerate_log_joints, random_target, tiny_target
+from tests.problems import are_allowed, constrain, enumerate_log_joints, random_target, tiny_target
 
 SIZES = (3, 3)
 TEMPERATURES = (1.0, 0.4)
@@ -32,10 +32,18 @@ each_temperature = pytest.mark.parametrize("inverse_temperature", TEMPERATURES)
 
 
 class Tiny:
-    """All 64 pairs of a tiny target, and every kernel prepared for it with weights that are not even."""
+    """All pairs of a tiny target, 64 unless some are ruled out, and every kernel prepared with weights not even.
 
-    def __init__(self, bounded):
+    Attributes
+    ----------
+    starts : (num_pairs,) int
+        Which of the 64 pairs may be; ``states`` has these.
+    """
+
+    def __init__(self, bounded, constrained):
         target, covers, row_weights = tiny_target(bounded)
+        if constrained:  # one rule must be in, and with two rules the positive side is full
+            target = constrain(target, (1, 0), (2, 2))
         problem = target.problem
         self.target, self.context = target, Context(problem, target.numbered_pool)
         self.numbers = [*range(SIZES[0]), *(problem.num_slots + np.arange(SIZES[1]))]
@@ -44,18 +52,28 @@ class Tiny:
         inclusion[self.numbers] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
         readings = np.zeros((3, 2 * problem.num_slots), dtype=bool)
         readings[0, self.numbers[1]] = readings[1, self.numbers[0]] = readings[1, self.numbers[3]] = True
+        if constrained:  # leaps between two pairs whose positive sides are both full
+            readings[:, self.numbers[0]] = readings[2, self.numbers[2]] = True
         seen = Experience(inclusion, readings)
         self.tools = {k.name: jax.device_put(k.prepare(kinship, problem.num_slots, seen)) for k in KERNELS}
         self.weights = {k.name: k.weigh(problem, self.tools[k.name], inclusion) for k in KERNELS}
-        states, memberships = [], []
-        for bits in itertools.product((False, True), repeat=6):
+        self.values, subsets = enumerate_log_joints(covers, row_weights, target.pools, target.hyper)
+        allowed = are_allowed(target, subsets)
+        states, memberships, starts = [], [], []
+        for k, bits in enumerate(itertools.product((False, True), repeat=6)):
             included = np.zeros(2 * problem.num_slots, bool)
             included[self.numbers] = bits
-            memberships.append(included)
-            states.append(state_of(problem, pair_from(problem, included.reshape(2, -1))))
-        self.memberships = np.array(memberships)
+            if allowed[self.codes(included)]:
+                starts.append(k)
+                memberships.append(included)
+                states.append(state_of(problem, pair_from(problem, included.reshape(2, -1))))
+        self.memberships, self.starts = np.array(memberships), np.array(starts)
         self.states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-        self.values, _ = enumerate_log_joints(covers, row_weights, target.pools, target.hyper)
+
+    def codes(self, included):
+        """Where a membership stands among the enumerated pairs."""
+        z = included[self.numbers]
+        return tuple(int((part * 2 ** np.arange(3)).sum()) for part in (z[:3], z[3:]))
 
     def choices(self, kernel):
         """What the kernel may choose, with its probability."""
@@ -65,7 +83,8 @@ class Tiny:
 
     def target_at(self, inverse_temperature):
         log_density = inverse_temperature * np.asarray(self.states.log_likelihood) + np.asarray(self.states.log_prior)
-        density = np.exp(log_density - log_density.max())
+        density = np.zeros(64)
+        density[self.starts] = np.exp(log_density - log_density.max())
         return density / density.sum(), log_density
 
     def index_of(self, included):
@@ -91,10 +110,14 @@ class Tiny:
         return [np.asarray(part) for part in every(states, jnp.asarray(choices, jnp.int32), jnp.asarray(uniforms))]
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["opinions", "bounds"])
+@pytest.fixture(
+    scope="module",
+    params=[(False, False), (True, False), (False, True)],
+    ids=["opinions", "bounds", "constrained"],
+)
 def tiny(request):
     with jax.enable_x64(True):
-        return Tiny(request.param)
+        return Tiny(*request.param)
 
 
 def telling_uniforms(kernel, rng):
@@ -114,10 +137,8 @@ def telling_uniforms(kernel, rng):
 @in_float64
 def test_log_joints_of_all_states_equal_enumeration(tiny):
     for k, included in enumerate(tiny.memberships):
-        z = included[tiny.numbers]
-        i, j = (int((part * 2 ** np.arange(3)).sum()) for part in (z[:3], z[3:]))
         value = float(tiny.states.log_likelihood[k] + tiny.states.log_prior[k])
-        assert value == pytest.approx(tiny.values[i, j], rel=1e-12)
+        assert value == pytest.approx(tiny.values[tiny.codes(included)], rel=1e-12)
 
 
 @each_kernel
@@ -127,12 +148,15 @@ def test_every_proposal_and_its_way_back_name_the_same_two_probabilities(tiny, k
     """For each path z -> z' there is one z' -> z by the same choice with forward and reverse exchanged, to 1e-12."""
     choices, _ = tiny.choices(kernel)
     uniforms = telling_uniforms(kernel, np.random.default_rng(0))
-    ends, forward, reverse = tiny.proposals(kernel, range(64), choices, uniforms, inverse_temperature)
+    places = range(len(tiny.starts))
+    ends, forward, reverse = tiny.proposals(kernel, places, choices, uniforms, inverse_temperature)
     paths = [{} for _ in choices]
-    for start, place, path in itertools.product(range(64), range(len(choices)), range(len(uniforms))):
+    for start, place, path in itertools.product(places, range(len(choices)), range(len(uniforms))):
         found = forward[start, place, path], reverse[start, place, path]
-        if np.isfinite(found[1]):
-            paths[place].setdefault((start, int(ends[start, place, path])), []).append(found)
+        end = int(ends[start, place, path])
+        # a pair that may not be is proposed in vain: its density is zero
+        if np.isfinite(found[1]) and end in tiny.starts:
+            paths[place].setdefault((int(tiny.starts[start]), end), []).append(found)
     num_moves = 0
     for by_ends in paths:
         for (start, end), there in by_ends.items():
@@ -141,7 +165,7 @@ def test_every_proposal_and_its_way_back_name_the_same_two_probabilities(tiny, k
             for log_forward, log_reverse in set(there):
                 gap = np.abs(back - [log_reverse, log_forward]).max(axis=1)
                 assert gap.size and gap.min() < 1e-12, (start, end)
-    assert num_moves >= 64  # it leads somewhere from everywhere
+    assert num_moves >= len(tiny.starts)  # it leads somewhere from everywhere
 
 
 @each_kernel
@@ -154,7 +178,8 @@ def test_proposals_come_with_the_probability_they_name(tiny, kernel):
     rng = np.random.default_rng(1)
     choices = tiny.choices(kernel)[0][:4]
     drawn = rng.random((5_000, max(kernel.num_uniforms, 1)))
-    ends, forward, _ = tiny.proposals(kernel, (0, 9, 37, 63), choices, drawn, 1.0)
+    last = len(tiny.starts) - 1
+    ends, forward, _ = tiny.proposals(kernel, (0, last // 7, last // 2, last), choices, drawn, 1.0)
     for start, place in itertools.product(range(4), range(len(choices))):
         named = {}
         for end, log_forward in zip(ends[start, place], forward[start, place].round(10), strict=True):
@@ -176,14 +201,15 @@ def test_proposals_come_with_the_probability_they_name(tiny, kernel):
 def test_steps_accept_by_the_rule_of_metropolis_and_hastings(tiny, kernel, inverse_temperature):
     """A kernel may write its step faster; it must decide as the generic one does and end in the same pair."""
     rng = np.random.default_rng(2)
-    choices = jnp.asarray(rng.choice(tiny.choices(kernel)[0], 64), jnp.int32)
-    uniforms = jnp.asarray(rng.random((64, 1 + kernel.num_uniforms)))
+    count = len(tiny.starts)
+    choices = jnp.asarray(rng.choice(tiny.choices(kernel)[0], count), jnp.int32)
+    uniforms = jnp.asarray(rng.random((count, 1 + kernel.num_uniforms)))
     tools, temperature = tiny.tools[kernel.name], jnp.float64(inverse_temperature)
     run = lambda step: jax.jit(jax.vmap(step, (0, 0, 0, None, None, None)))(
         choices, uniforms, tiny.states, tiny.context, tools, temperature
     )
     (own, is_own), (generic, is_generic) = run(kernel.step), run(metropolis(kernel.propose))
-    assert np.array_equal(is_own, is_generic) and 0 < np.asarray(is_own).sum() < 64
+    assert np.array_equal(is_own, is_generic) and 0 < np.asarray(is_own).sum() < 64  # of at most 64 pairs
     for one, other in zip(own.pair, generic.pair, strict=True):
         assert np.array_equal(one, other)
 
@@ -196,7 +222,7 @@ def test_each_kernel_samples_the_enumerated_posterior(tiny, kernel, inverse_temp
     density, _ = tiny.target_at(inverse_temperature)
     weights = jnp.asarray(tiny.weights[kernel.name])
     num_chains = 1000
-    start = np.random.default_rng(0).choice(64, num_chains, p=density)
+    start = np.random.default_rng(0).choice(len(tiny.starts), num_chains, p=density[tiny.starts])
     chains = jax.tree.map(lambda leaf: leaf[start], tiny.states)
 
     @jax.jit
@@ -220,10 +246,9 @@ def test_each_kernel_samples_the_enumerated_posterior(tiny, kernel, inverse_temp
 @in_float64
 def test_fresh_draws_at_the_hot_end_come_from_the_prior(tiny):
     density, _ = tiny.target_at(0.0)
-    start = jax.tree.map(lambda leaf: leaf[63], tiny.states)
-    tables = make_prior_tables(tiny.context, tiny.target.hyper)
-    draw = jax.jit(jax.vmap(draw_from_prior, (0, None, None, None)))
-    drawn = draw(jax.random.split(jax.random.key(0), 3000), start, tiny.context, tables)
+    tables = make_prior_tables(tiny.context, tiny.target.hyper, tiny.target.required)
+    draw = jax.jit(jax.vmap(draw_from_prior, (0, None, None)))
+    drawn = draw(jax.random.split(jax.random.key(0), 3000), tiny.context, tables)
     check_frequencies(tiny.index_of(drawn.pair.included), density)
     fresh = pair_from(tiny.target.problem, np.asarray(drawn.pair.included[7]))
     assert all(np.array_equal(a, b[7]) for a, b in zip(fresh, drawn.pair, strict=True))

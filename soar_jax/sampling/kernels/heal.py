@@ -68,10 +68,11 @@ def propose(
         switches = jnp.where(is_return, flip.is_removal != before[pattern], drawn[i] < jax.nn.sigmoid(change))
         switches = (switches | (i == 0)) & is_real
         log_draw = jax.nn.log_sigmoid(jnp.where(switches, change, -change))
+        can_be = jnp.isfinite(flip.log_prior)  # else it is drawn with probability 0, and the sweep goes on without it
         return _Sweep(
-            apply_flip(*context, sweep.state, flip, switches),
+            apply_flip(*context, sweep.state, flip, switches & can_be),
             sweep.log_probability + jnp.where(is_real & (i > 0), log_draw, 0.0),
-            sweep.is_possible & ((i > 0) | jnp.isfinite(flip.log_prior)),
+            sweep.is_possible & ((i > 0) | can_be),
         )
 
     def walk(

@@ -43,17 +43,20 @@ def propose(
     tools: jax.Array,
     inverse_temperature: jax.Array,
 ) -> Proposal:
-    """Flip every pattern of the chosen jump.
+    """Flip every pattern of the chosen jump, rules that leave first.
 
-    The same jump leads back, so that forward and reverse are equal and the ratio is target(new) / target(old).
+    The same jump leads back, so that forward and reverse are equal and the ratio is target(new) / target(old). On the
+    way no side has more rules than at both ends, so that a jump is possible there and back, or neither.
     """
     flips = tools[choice]
     count = (flips >= 0).sum()
+    is_in = state.pair.included.reshape(-1)[jnp.maximum(flips, 0)]
+    flips = flips[jnp.argsort(jnp.where(flips >= 0, jnp.where(is_in, 0, 1), 2), stable=True)]
 
     def flip(i: jax.Array, carry: tuple[PairState, jax.Array]) -> tuple[PairState, jax.Array]:
         current, is_possible = carry
         found = evaluate_flip(*context, current, flips[i])
-        # too many rules on the way cannot be carried out
+        # too many rules cannot be carried out
         fits = jnp.isfinite(found.log_prior)
         return apply_flip(*context, current, found, fits), is_possible & fits
 

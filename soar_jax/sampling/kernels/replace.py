@@ -34,7 +34,7 @@ def propose(
     and nothing is refused; on large tables they are upper bounds, and Metropolis makes up for it.
     """
     problem = context.problem
-    included = state.pair.included[choice]
+    included = state.pair.included[choice] & (problem.kind[choice] > 0)  # what must be in stays
     size = included.sum()
     is_possible = size > 0
     leaving = jnp.argmax(jnp.cumsum(included) > jnp.minimum((uniforms[0] * size).astype(size.dtype), size - 1))

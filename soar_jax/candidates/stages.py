@@ -1,0 +1,115 @@
+"""The stages between literals and what a search sees: which literals count, mining, listing or screening."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soar_jax._base import BoolArray, InputError, IntArray
+from soar_jax.candidates.catalogue import Catalogue, build_catalogue
+from soar_jax.candidates.coverage import BitLayout
+from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
+from soar_jax.candidates.pools import Pool, build_pool, empty_pool
+from soar_jax.data.items import Items
+from soar_jax.data.table import GroupedRows
+
+if TYPE_CHECKING:
+    from soar_jax.candidates.build import CandidateOptions
+
+DEFAULT_LENGTH = 3
+
+
+def mine(
+    items: Items,
+    masks: BoolArray,
+    item_bits: np.ndarray,
+    rows: GroupedRows,
+    layout: BitLayout,
+    threshold: Threshold,
+    options: CandidateOptions,
+) -> MinedPatterns:
+    """Find all frequent patterns of the literals."""
+    max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
+    compatible = items.compatible()
+    if options.miner == "packed":
+        stop_early = options.max_length is None
+        return mine_packed(item_bits, compatible, layout, threshold, max_length, stop_early=stop_early)
+    return mine_fpgrowth(masks, rows.positives, rows.negatives, item_bits, compatible, layout, threshold, max_length)
+
+
+def drop_uninformative(
+    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold, *, has_other: bool = False
+) -> tuple[Items, BoolArray, np.ndarray]:
+    """Drop literals that are true of every row or of too few, and those that the search may not use."""
+    if items.sides is not None:
+        allowed = np.asarray(items.sides.any(axis=0))
+        if not allowed.any():
+            raise InputError("The constraints forbid every literal of the table; forbid less.")
+        items, masks = items.select(allowed), masks[allowed]
+    bits = layout.pack(masks)
+    positives, negatives = layout.counts(bits)
+    telling = positives + negatives < layout.num_rows
+    if not telling.any() and not has_other:
+        raise InputError("No column tells rows apart: every column is constant or missing.")
+    frequent = threshold.reached(positives, negatives)
+    if not (telling & frequent).any():
+        raise InputError(
+            f"No literal is true of {threshold.total} rows ({threshold.positives} positive or "
+            f"{threshold.negatives} negative ones); lower min_support or min_class_support."
+        )
+    keep = telling & frequent
+    return items.select(keep), masks[keep], bits[keep]
+
+
+def make_source(
+    patterns: MinedPatterns,
+    items: Items,
+    item_bits: np.ndarray,
+    layout: BitLayout,
+    options: CandidateOptions,
+    required: tuple[IntArray, IntArray],
+    *,
+    single: bool,
+) -> Catalogue | tuple[Pool, Pool]:
+    """List all mined patterns, or screen them."""
+
+    def pool(side: int) -> Pool:
+        return build_pool(
+            patterns,
+            items,
+            item_bits,
+            layout,
+            side=side,
+            screen=options.screen,
+            pools=options.pools,
+            max_patterns=int(options.max_patterns),
+            required=required[side],
+        )
+
+    source: Catalogue | tuple[Pool, Pool]
+    if options.search == "full":
+        source = build_catalogue(
+            patterns,
+            items,
+            item_bits,
+            layout,
+            pools=options.pools,
+            screen=options.screen,
+            single=single,
+            required=required,
+        )
+        sizes = [len(listed) for listed in source.listed]
+    else:
+        source = pool(0), (empty_pool(layout.num_words) if single else pool(1))
+        sizes = [len(found) - found.num_required for found in source]
+    allowed = "" if items.sides is None else "that the constraints allow "
+    for side, (name, size) in enumerate(zip(("positive", "negative"), sizes, strict=True)):
+        if not size and not (single and name == "negative"):
+            stays = "has the required rules only" if len(required[side]) else "stays empty"
+            warnings.warn(
+                f"No pattern {allowed}speaks for the {name} class more than the base rate does; its rule set {stays}.",
+                stacklevel=2,
+            )
+    return source
