@@ -80,11 +80,17 @@ class RuleFacts:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{_hundredths(share)} %"
 
 
 def _between(low: float, high: float) -> str:
-    return f"90 % interval {100 * low:.0f} to {100 * high:.0f} %"
+    return f"90 % interval {_hundredths(low)} to {_hundredths(high)} %"
+
+
+def _hundredths(share: float) -> str:
+    """Round to whole per cent, but never to 0 or 100 what is neither."""
+    rounded = f"{100 * share:.0f}"
+    return f"{100 * share:.1f}" if rounded in ("0", "100") and 0 < share < 1 else rounded
 
 
 @dataclass(frozen=True)

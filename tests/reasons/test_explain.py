@@ -131,6 +131,13 @@ def test_two_bounds_and_two_levels_of_a_column_are_not_taken_as_independent():
     assert interval.explain(pd.DataFrame({"n": [np.nan]}))[0].possible_states == ("positive", "negative")
 
 
+def test_a_rule_that_no_value_suits_is_never_possible():
+    model = make_model([[("n", "<=", 0.0), ("n", ">", 30.0)]], [[("c", "==", "a"), ("c", "==", "b")]])
+    gone = pd.DataFrame({"n": [None], "c": [None]})
+    assert model.explain(gone)[0].possible_states == ("passive",)
+    assert not len(model.contrast(gone, to=1)) and not len(model.contrast(gone, to=0))
+
+
 def test_true_and_false_have_no_third_and_missing_literals_are_known():
     model = make_model([[("flag", "==", True)]], [[("flag", "==", False)]])
     assert model.explain(pd.DataFrame({"flag": [None]}))[0].possible_states == ("positive", "negative")
