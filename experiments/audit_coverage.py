@@ -192,16 +192,13 @@ NUM_TRAINING, NUM_FRESH, EACH = 100, 300, 4
 STATE_FIGURES = tuple(name for name in FIGURES if name.startswith("share ") or name == "no answer")
 
 
-def draw_signs(rng, size):
+def draw_signs(rng, size, sign_rates):
     """Groups of a third and two thirds, and eight signs that are more or less frequent in them."""
     group = (rng.random(size) < 1 / 3).astype(int)
-    return group, rng.random((size, 2 * EACH)) < SIGN_RATES[group]
+    return group, rng.random((size, 2 * EACH)) < sign_rates[group]
 
 
-SIGN_RATES = np.array([[0.10, 0.20, 0.15, 0.30] * 2, [0.25, 0.20, 0.35, 0.10] * 2])
-# every combination of signs, and its probability in each group: the population itself
 ALL_SIGNS = np.array(list(itertools.product([False, True], repeat=2 * EACH)))
-ALL_MASS = np.stack([np.where(ALL_SIGNS, rates, 1 - rates).prod(axis=1) for rates in SIGN_RATES])
 # no side without a rule: a share of exactly nothing is covered by every interval that begins there
 SUBSETS = np.array(list(itertools.product([False, True], repeat=EACH)))[1:]
 
@@ -281,10 +278,11 @@ def from_draws(number, study):
         rng = np.random.default_rng([5, seed])
         truth = [draw_side(rng) for _ in (0, 1)]
         rho = as_positive(draw_rates(rng, hyper, np.zeros(4, dtype=int), np.zeros(4, dtype=int)))
-        _, signs = draw_signs(rng, NUM_TRAINING)
+        sign_rates = rng.uniform(0.05, 0.5, (2, 2 * EACH))
+        _, signs = draw_signs(rng, NUM_TRAINING, sign_rates)
         y = rng.random(NUM_TRAINING) < rho[states_under(signs, *truth)]
         posterior, best = exact_posterior(signs, y, hyper, rng, 400)
-        group, fresh = draw_signs(rng, NUM_FRESH)
+        group, fresh = draw_signs(rng, NUM_FRESH, sign_rates)
         labels = rng.random(NUM_FRESH) < rho[states_under(fresh, *truth)]
         frame = pd.DataFrame(fresh.astype(int), columns=[f"s{j}" for j in range(2 * EACH)])
         judged = Judged(
@@ -292,7 +290,9 @@ def from_draws(number, study):
             states_under(fresh, *best),
         )  # fmt: skip
         state = states_under(ALL_SIGNS, *truth)
-        by_state = np.stack([np.bincount(state, mass, 4) for mass in ALL_MASS])
+        # the population itself: every combination of signs with its probability in each group
+        masses = [np.where(ALL_SIGNS, rates, 1 - rates).prod(axis=1) for rates in sign_rates]
+        by_state = np.stack([np.bincount(state, mass, 4) for mass in masses])
         true = {
             **{f"share {n}": by_state[:, k] for k, n in enumerate(("positive", "negative", "active", "passive"))},
             "no answer": by_state[:, 2:].sum(axis=1),
@@ -382,7 +382,7 @@ def main(argv=None) -> dict:
         "",
         "## From draws: a pair drawn from the prior, its posterior listed exactly",
         "",
-        f"{EACH} + {EACH} candidates, {NUM_TRAINING} training rows, {NUM_FRESH} fresh rows, two groups, at least one rule on each side. The truth is of the pair that made "
+        f"{EACH} + {EACH} candidates, {NUM_TRAINING} training rows, {NUM_FRESH} fresh rows, two groups, at least one rule on each side; how frequent the signs are in each group is drawn anew. The truth is of the pair that made "
         "the labels; *fitted pair alone* is what intervals from rows would say of it.",
         "",
         *table(["figure", "groups", "gaps", "gaps, fitted pair alone"], draws),
