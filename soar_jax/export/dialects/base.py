@@ -1,0 +1,276 @@
+"""What SQL dialects share: how cells are read so that comparing them says what the library says.
+
+A reading is an expression over three columns of the innermost query: ``value`` (the cell as stored), ``text`` (the
+cell as text) and ``type`` (the name of its type). A column whose storage the user gave is read directly; any other is
+read through its text, with its type deciding what the text means, since one SELECT must not fail on a type.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from soar_jax._base import InputError, Plain
+from soar_jax.data.columns import level_text
+from soar_jax.data.moments import microseconds_of
+from soar_jax.export.grammar import spells_whole
+
+STORAGES = ("text", "integer", "double", "real", "boolean", "date", "timestamp")
+UNKNOWN = "unknown"
+
+
+class Cell(NamedTuple):
+    """Names of a cell's three columns, and how the table stores it."""
+
+    value: str
+    text: str
+    type: str
+    storage: str
+
+
+class Dialect(ABC):
+    """How one database writes and reads things."""
+
+    name: ClassVar[str]
+    folds_case: ClassVar[bool] = True
+    """Whether two column names that differ by case only are one."""
+    fence: ClassVar[str] = ""
+    """What keeps the planner from computing an inner query's expressions once per use."""
+    double: ClassVar[str] = "DOUBLE"
+    single: ClassVar[str] = "REAL"
+    long: ClassVar[str] = "BIGINT"
+    string: ClassVar[str] = "VARCHAR"
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def identifier(self, name: str) -> str:
+        """Quote a name."""
+        return '"' + checked(name).replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """Quote a text."""
+        return "'" + checked(value).replace("'", "''") + "'"
+
+    def number(self, value: float) -> str:
+        """Write a float64 that is read back to the bit."""
+        return f"CAST('{_spelling(value)}' AS {self.double})"
+
+    def label(self, value: Plain) -> str:
+        """Write a label in the type that fits it."""
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, str):
+            return self.text(value)
+        return f"CAST('{value}' AS {self.long})" if isinstance(value, int) else self.number(value)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise when the database takes two of these names for one."""
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(self.folded(name), name)
+            if other != name:
+                raise InputError(
+                    f"{self.name} cannot tell the columns {other!r} and {name!r} apart; rename one and fit again."
+                )
+
+    def folded(self, name: str) -> str:
+        """Form of a name in which equal names are one column."""
+        return name.lower() if self.folds_case else name
+
+    # -- the innermost query ------------------------------------------------------------------
+
+    def cell_text(self, column: str, storage: str) -> str:
+        """Take a column as text; text compares by its bytes, whatever its collation."""
+        return f"CAST({column} AS {self.string})"
+
+    @abstractmethod
+    def cell_type(self, column: str) -> str:
+        """Name a column's type."""
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def missing(self, cell: Cell) -> str:
+        """Say whether a cell is missing; NaN is."""
+        is_null = f"{cell.value} IS NULL"
+        if cell.storage in ("double", "real"):
+            return f"({is_null} OR {self.is_nan(cell.value)})"
+        if cell.storage != UNKNOWN:
+            return is_null
+        return f"({is_null} OR ({self.has_type(cell, 'double', 'real')} AND LOWER({cell.text}) = 'nan'))"
+
+    def level(self, cell: Cell, levels: Sequence[str]) -> str:
+        """Name a cell's level: one of ``levels``, some other text, or NULL where it is missing."""
+        storage, other = cell.storage, self.text(_other(levels))
+        if storage == "text":
+            return self._level_of_text(cell.text, levels)
+        if storage == "integer":
+            return cell.text
+        if storage == "boolean":
+            return f"CASE WHEN {cell.value} THEN '1' WHEN NOT {cell.value} THEN '0' END"
+        if storage == "date":
+            return self.date_text(cell)
+        if storage == "timestamp":
+            return self._level_of(self.moment(cell), _moments_of(levels), other, f"{cell.value} IS NULL")
+        if storage in ("double", "real"):
+            return self._level_of(
+                self.number_of(cell), _floats_of(levels, single=storage == "real"), other, self.missing(cell)
+            )
+        parts = [
+            f"WHEN {self.missing(cell)} THEN NULL",
+            f"WHEN {self.has_type(cell, 'real')} THEN "
+            + self._level_of(self._widened(cell.text), _floats_of(levels, single=True), other),
+            f"WHEN {self.has_type(cell, 'double', 'decimal')} THEN "
+            + self._level_of(self.float_of(cell), _floats_of(levels), other),
+            f"WHEN {self.has_type(cell, 'timestamp', 'instant')} THEN "
+            + self._level_of(self.moment(cell), _moments_of(levels), other),
+            f"ELSE {self._level_of_text(cell.text, levels)}",
+        ]
+        return "CASE " + " ".join(parts) + " END"
+
+    def number_of(self, cell: Cell, bounds: Sequence[float] = ()) -> str:
+        """Read a cell as float64: NULL where it is missing or not a number."""
+        storage = cell.storage
+        if storage == "text":
+            return self.parsed_number(cell.text, bounds)
+        if storage == "integer":
+            return f"CAST({cell.value} AS {self.double})"
+        if storage in ("double", "real"):
+            return f"CASE WHEN NOT {self.is_nan(cell.value)} THEN CAST({cell.value} AS {self.double}) END"
+        if storage == "boolean":
+            one, zero = self.number(1.0), self.number(0.0)
+            return f"CASE WHEN {cell.value} THEN {one} WHEN NOT {cell.value} THEN {zero} END"
+        if storage in ("date", "timestamp"):
+            return f"CAST(NULL AS {self.double})"
+        return (
+            f"CASE WHEN {self.has_type(cell, 'boolean')} THEN "
+            f"CASE {cell.text} WHEN 'true' THEN {self.number(1.0)} WHEN 'false' THEN {self.number(0.0)} END "
+            f"WHEN {self.has_type(cell, 'real')} THEN {self._widened(cell.text)} "
+            f"ELSE {self.parsed_number(cell.text, bounds)} END"
+        )
+
+    def moment(self, cell: Cell) -> str:
+        """Read a cell as microseconds since 1970 UTC in float64: NULL where it is missing or no moment."""
+        if cell.storage == "text":
+            return self.parsed_moment(cell.text)
+        if cell.storage in ("date", "timestamp"):
+            return self.stored_moment(cell)
+        if cell.storage == "boolean":
+            return f"CAST(NULL AS {self.double})"
+        instant = self.instant(cell)
+        parsed = self.parsed_moment(cell.text)
+        return f"CASE WHEN {self.has_type(cell, 'instant')} THEN {instant} ELSE {parsed} END"
+
+    @abstractmethod
+    def has_type(self, cell: Cell, *kinds: str) -> str:
+        """Test the type's name: ``double``, ``real``, ``decimal``, ``boolean``, ``timestamp``, ``instant``."""
+
+    @abstractmethod
+    def is_nan(self, value: str) -> str:
+        """Test a floating-point number for NaN."""
+
+    @abstractmethod
+    def date_text(self, cell: Cell) -> str:
+        """Write a date as YYYY-MM-DD."""
+
+    @abstractmethod
+    def stored_moment(self, cell: Cell) -> str:
+        """Microseconds of a date or timestamp column."""
+
+    @abstractmethod
+    def instant(self, cell: Cell) -> str:
+        """Microseconds of a column that, by its type's name, is a timestamp with a time zone."""
+
+    @abstractmethod
+    def parsed_number(self, text: str, bounds: Sequence[float]) -> str:
+        """Read text as `pandas.to_numeric` does: NULL for what is no number; never fails."""
+
+    @abstractmethod
+    def parsed_moment(self, text: str) -> str:
+        """Read text of the form in `soar_jax.export.grammar`: NULL for any other; never fails."""
+
+    def float_of(self, cell: Cell) -> str:
+        """Read a cell that, by its type's name, is a floating-point or decimal number."""
+        return self.parsed_number(cell.text, ())
+
+    def without_zeros(self, text: str) -> str:
+        """Take zeros off the end of a text."""
+        return f"RTRIM({text}, '0')"
+
+    # -- helpers ------------------------------------------------------------------------------
+
+    def _widened(self, text: str) -> str:
+        """Read the text of a single-precision number as the float64 of the same value."""
+        return f"CAST(CAST({self.parsed_number(text, ())} AS {self.single}) AS {self.double})"
+
+    def _level_of(self, number: str, known: Sequence[tuple[float, str]], other: str, missing: str = "") -> str:
+        """Name the level of a number or moment by comparing it with those that have a name."""
+        parts = [f"WHEN {missing} THEN NULL"] if missing else []
+        parts += [f"WHEN {number} = {self.number(value)} THEN {self.text(level)}" for value, level in known]
+        return f"CASE {' '.join(parts)} ELSE {other} END" if parts else other
+
+    def _level_of_text(self, text: str, levels: Sequence[str]) -> str:
+        """Name the level of text as `level_text` does, as far as ``levels`` can tell."""
+        parts = [f"WHEN LOWER({text}) = '{word}' THEN '{level}'" for word, level in _TRUTH if level in levels]
+        for level in levels:
+            if spells_whole(level):  # "2.0" and "2.00" are "2", but "2." is not
+                dot = self.text(f"{level}.")
+                stripped = self.without_zeros(text)
+                parts.append(f"WHEN {stripped} = {dot} AND {text} <> {dot} THEN {self.text(level)}")
+        return f"CASE {' '.join(parts)} ELSE {text} END" if parts else text
+
+
+_TRUTH = (("true", "1"), ("false", "0"))
+
+
+def checked(value: str) -> str:
+    """Refuse what no database can hold in its text."""
+    if "\0" in value:
+        raise InputError(f"{value!r} holds a NUL character, which SQL cannot hold; rename it and fit again.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{value!r} is not valid Unicode, which SQL needs; rename it and fit again.") from None
+    return value
+
+
+def _spelling(value: float) -> str:
+    """Digits that give the float64 back, or an infinity as every dialect spells it."""
+    return repr(float(value)) if np.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _other(levels: Sequence[str]) -> str:
+    name = "other"
+    while name in levels:
+        name += "_"
+    return name
+
+
+def _floats_of(levels: Sequence[str], *, single: bool = False) -> list[tuple[float, str]]:
+    """Numbers whose level has one of these names."""
+    found = []
+    for level in levels:
+        try:
+            with np.errstate(over="ignore"):
+                number = np.float32(level) if single else np.float64(level)
+        except ValueError:
+            continue
+        if level_text(number) == level and not np.isnan(number):
+            found.append((float(number), level))
+    return found
+
+
+def _moments_of(levels: Sequence[str]) -> list[tuple[float, str]]:
+    """Moments, in microseconds, whose level has one of these names."""
+    found = []
+    for level in levels:
+        try:
+            moment = datetime.fromisoformat(level)
+        except ValueError:
+            continue
+        if str(moment) == level and moment.tzinfo is None:
+            found.append((microseconds_of(level), level))
+    return found
