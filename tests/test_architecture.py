@@ -19,6 +19,7 @@ ROOMS = (
     {"score"},
     {"search", "sampling"},
     {"posterior"},
+    {"export"},
     {"estimators"},
     {"cli"},
     {"__main__"},

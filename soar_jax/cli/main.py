@@ -9,9 +9,9 @@ import argparse
 import sys
 
 from soar_jax import __version__
-from soar_jax.cli import experiment, fit, predict, sample
+from soar_jax.cli import experiment, export, fit, predict, sample
 
-COMMANDS = (fit, sample, predict, experiment)
+COMMANDS = (fit, sample, predict, export, experiment)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -32,6 +32,7 @@ from soar_jax.candidates.build import CandidateOptions, Candidates, build_candid
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import plain_labels, whole_weights
 from soar_jax.data.table import as_frame
+from soar_jax.estimators.exporting import ExportingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
@@ -48,7 +49,7 @@ _AGREEMENT = 1e-9
 _TWO = 2
 
 
-class RuleSetClassifier(ClassifierMixin, JudgingMixin, BaseEstimator, ABC):
+class RuleSetClassifier(ClassifierMixin, ExportingMixin, JudgingMixin, BaseEstimator, ABC):
     """A scikit-learn classifier made of one or two rule sets."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What every export reads: a fitted pair as plain data, with each literal's value already in the form it is compared in.
+"""What every export reads: a fitted pair as plain data, with the values of its literals as they are compared.
 
 The library compares levels by `level_text`, numbers and moments as float64. Here a level is that text, a cut is
 that float64, so that an export only has to read a cell in the same way and compare.
@@ -142,9 +142,7 @@ def describe(
         ExportedState(name, labels[int(np.argmax(pair))], float(p), (float(pair[0]), float(pair[1])))
         for name, p, pair in zip(STATES, probabilities, both, strict=True)
     )
-    return ModelContent(
-        estimator, __version__, labels, labels[positive_index], rules, states, tuple(_columns(rules))
-    )
+    return ModelContent(estimator, __version__, labels, labels[positive_index], rules, states, tuple(_columns(rules)))
 
 
 def _label(label: object) -> Plain:

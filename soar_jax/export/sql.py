@@ -6,7 +6,16 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from soar_jax._base import InputError, check_choice
-from soar_jax.export.content import LEVEL, MISSING, MOMENT, NUMBER, Condition, ExportedColumn, ExportedRule, ModelContent
+from soar_jax.export.content import (
+    LEVEL,
+    MISSING,
+    MOMENT,
+    NUMBER,
+    Condition,
+    ExportedColumn,
+    ExportedRule,
+    ModelContent,
+)
 from soar_jax.export.dialects.base import STORAGES, UNKNOWN, Cell, Dialect
 from soar_jax.export.dialects.duckdb import DuckDB
 from soar_jax.export.dialects.postgres import Postgres
@@ -38,7 +47,7 @@ def sql_of(
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(DIALECTS)}."
         raise InputError(f"There is no dialect {dialect!r}; {hint}")
     writer = DIALECTS[dialect]
-    storages = _storages(content, dict(types or {}))
+    storages = storages_of(content, dict(types or {}))
     names = [column.name for column in content.columns]
     writer.check_names(names if key is None or key in names else [*names, key])
     if key is not None and writer.folded(key) in OUTPUTS:
@@ -47,7 +56,7 @@ def sql_of(
     return select if view is None else f"CREATE VIEW {_qualified(writer, 'view', view)} AS\n{select}"
 
 
-def _storages(content: ModelContent, types: Mapping[str, str]) -> dict[str, str]:
+def storages_of(content: ModelContent, types: Mapping[str, str]) -> dict[str, str]:
     """Check how the table stores its columns; ``types`` may name columns that no rule reads."""
     for name, storage in types.items():
         check_choice(f"types[{name!r}]", storage, STORAGES)

@@ -84,7 +84,7 @@ class Dialect(ABC):
     # -- the innermost query ------------------------------------------------------------------
 
     def cell_text(self, column: str, storage: str) -> str:
-        """Take a column as text; text compares by its bytes, whatever its collation."""
+        """Take a column as text: dates as YYYY-MM-DD, and comparing by bytes, whatever its collation."""
         return f"CAST({column} AS {self.string})"
 
     @abstractmethod
@@ -107,26 +107,23 @@ class Dialect(ABC):
         storage, other = cell.storage, self.text(_other(levels))
         if storage == "text":
             return self._level_of_text(cell.text, levels)
-        if storage == "integer":
-            return cell.text
         if storage == "boolean":
             return f"CASE WHEN {cell.value} THEN '1' WHEN NOT {cell.value} THEN '0' END"
-        if storage == "date":
-            return self.date_text(cell)
+        if storage in ("integer", "date"):
+            return cell.text
         if storage == "timestamp":
-            return self._level_of(self.moment(cell), _moments_of(levels), other, f"{cell.value} IS NULL")
+            return self._level_of(self.moment(cell), moments_of(levels), other, f"{cell.value} IS NULL")
         if storage in ("double", "real"):
-            return self._level_of(
-                self.number_of(cell), _floats_of(levels, single=storage == "real"), other, self.missing(cell)
-            )
+            known = floats_of(levels, single=storage == "real")
+            return self._level_of(self.number_of(cell), known, other, self.missing(cell))
         parts = [
             f"WHEN {self.missing(cell)} THEN NULL",
             f"WHEN {self.has_type(cell, 'real')} THEN "
-            + self._level_of(self._widened(cell.text), _floats_of(levels, single=True), other),
+            + self._level_of(self._widened(cell.text), floats_of(levels, single=True), other),
             f"WHEN {self.has_type(cell, 'double', 'decimal')} THEN "
-            + self._level_of(self.float_of(cell), _floats_of(levels), other),
+            + self._level_of(self.float_of(cell), floats_of(levels), other),
             f"WHEN {self.has_type(cell, 'timestamp', 'instant')} THEN "
-            + self._level_of(self.moment(cell), _moments_of(levels), other),
+            + self._level_of(self.moment(cell), moments_of(levels), other),
             f"ELSE {self._level_of_text(cell.text, levels)}",
         ]
         return "CASE " + " ".join(parts) + " END"
@@ -171,10 +168,6 @@ class Dialect(ABC):
     @abstractmethod
     def is_nan(self, value: str) -> str:
         """Test a floating-point number for NaN."""
-
-    @abstractmethod
-    def date_text(self, cell: Cell) -> str:
-        """Write a date as YYYY-MM-DD."""
 
     @abstractmethod
     def stored_moment(self, cell: Cell) -> str:
@@ -249,7 +242,7 @@ def _other(levels: Sequence[str]) -> str:
     return name
 
 
-def _floats_of(levels: Sequence[str], *, single: bool = False) -> list[tuple[float, str]]:
+def floats_of(levels: Sequence[str], *, single: bool = False) -> list[tuple[float, str]]:
     """Numbers whose level has one of these names."""
     found = []
     for level in levels:
@@ -263,7 +256,7 @@ def _floats_of(levels: Sequence[str], *, single: bool = False) -> list[tuple[flo
     return found
 
 
-def _moments_of(levels: Sequence[str]) -> list[tuple[float, str]]:
+def moments_of(levels: Sequence[str]) -> list[tuple[float, str]]:
     """Moments, in microseconds, whose level has one of these names."""
     found = []
     for level in levels:

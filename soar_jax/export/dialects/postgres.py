@@ -45,8 +45,8 @@ class Postgres(RegexDialect):
         if storage != "unknown":
             return f'CAST({column} AS text) COLLATE "C"'
         return (
-            f"CASE WHEN {self.cell_type(column)} IN ('date', 'timestamp without time zone', 'timestamp with time zone') "
-            f"THEN TO_JSONB({column}) #>> '{{}}' ELSE CAST({column} AS text) END COLLATE \"C\""
+            f"CASE WHEN {self.cell_type(column)} IN ('date', 'timestamp without time zone', 'timestamp with time zone')"
+            f" THEN TO_JSONB({column}) #>> '{{}}' ELSE CAST({column} AS text) END COLLATE \"C\""
         )
 
     def cell_type(self, column: str) -> str:
@@ -85,10 +85,6 @@ class Postgres(RegexDialect):
     def is_nan(self, value: str) -> str:
         """Test a floating-point number for NaN, which PostgreSQL takes for equal to itself."""
         return f"({value} = 'NaN')"
-
-    def date_text(self, cell: Cell) -> str:
-        """Write a date as YYYY-MM-DD."""
-        return cell.text
 
     def stored_moment(self, cell: Cell) -> str:
         """Microseconds of a date or timestamp column, with a time zone or without."""

@@ -84,10 +84,6 @@ class Spark(RegexDialect):
         """Test a floating-point number for NaN."""
         return f"ISNAN({value})"
 
-    def date_text(self, cell: Cell) -> str:
-        """Write a date as YYYY-MM-DD."""
-        return cell.text
-
     def stored_moment(self, cell: Cell) -> str:
         """Microseconds of a date or timestamp column."""
         if cell.storage == "date":

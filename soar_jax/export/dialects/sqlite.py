@@ -10,6 +10,8 @@ from soar_jax._base import Plain
 from soar_jax.export.dialects.base import UNKNOWN, Cell, Dialect
 from soar_jax.export.grammar import INFINITIES
 
+_STEP = 62
+_LONG = 1 << 63
 _MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' AND DATE(d, '+0 days') = d
  AND d >= '0001' AND (t = d OR (SUBSTR(t, 11, 1) IN (' ', 'T') AND hm GLOB '[0-2][0-9]:[0-5][0-9]' AND hm < '24'
  AND (rest = '' OR (rest GLOB ':[0-5][0-9]*'
@@ -34,8 +36,8 @@ _MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9
 class SQLite(Dialect):
     """SQLite 3.23 and later.
 
-    Every value has a type of its own there, whatever the column was declared as, so ``types`` changes nothing. Dates are
-    text. SQLite rounds the last digit of some text numbers otherwise than Python does; a text that spells a cut
+    Every value has a type of its own there, whatever the column was declared as, so ``types`` changes nothing. Dates
+    are text. SQLite rounds the last bit of some text numbers otherwise than Python does; a text that spells a cut
     point as Python would is equal to it all the same.
     """
 
@@ -48,18 +50,18 @@ class SQLite(Dialect):
         return name.translate(str.maketrans(string.ascii_uppercase, string.ascii_lowercase))
 
     def number(self, value: float) -> str:
-        """Write a float64 exactly: SQLite may be off by a bit when it reads decimals, so put it together from integers."""
+        """Put a float64 together from integers, since SQLite may be off by a bit when it reads decimals."""
         if math.isinf(value):
             return "9e999" if value > 0 else "-9e999"
         mantissa, exponent = math.frexp(value)
         whole, exponent = int(mantissa * 2**53), exponent - 53
         while whole and whole % 2 == 0:
             whole, exponent = whole // 2, exponent + 1
-        if not whole or 0 <= exponent and abs(whole) << exponent < 1 << 63:
+        if not whole or (exponent >= 0 and abs(whole) << exponent < _LONG):
             return f"CAST({whole << exponent if whole else 0} AS REAL)"
         operator, steps, written = ("*" if exponent > 0 else "/"), abs(exponent), f"CAST({whole} AS REAL)"
         while steps:
-            step = min(steps, 62)
+            step = min(steps, _STEP)
             written += f" {operator} CAST({1 << step} AS REAL)"
             steps -= step
         return f"({written} /* {value!r} */)"
@@ -108,10 +110,6 @@ class SQLite(Dialect):
     def is_nan(self, value: str) -> str:
         """Say that there is no NaN."""
         return "0"
-
-    def date_text(self, cell: Cell) -> str:
-        """Dates are text."""
-        return cell.text
 
     def stored_moment(self, cell: Cell) -> str:
         """Dates are text."""
