@@ -72,12 +72,11 @@ class Conditions:
                 raise InputError(f"PMML reads whole numbers as float64, which cannot tell {level} from its neighbours.")
             tests += [_compare("equal", name, f"{level}.0", "double")] * _is_whole(level)
         elif storage in ("double", "real"):
-            numbers = floats_of([level], single=storage == "real")
-            tests += [_compare("equal", name, _number(number), "double") for number, _ in numbers]
+            tests += [_compare("equal", name, _number(number), "double") for number, _ in floats_of([level])]
         elif storage == "date":
             tests += [_compare("equal", name, level, "date")] * _is_date(level)
         else:
-            tests += [_compare("equal", name, _iso(int(m)), "dateTime") for m, _ in moments_of([level])]
+            tests += [_compare("equal", name, text.replace(" ", "T"), "dateTime") for _, text in moments_of([level])]
         return all_of("or", tests) if tests else constant("false", "boolean")
 
     def _compare_number(self, name: str, op: str, bound: float) -> ET.Element:

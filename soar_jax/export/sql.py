@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 
 from soar_jax._base import InputError, check_choice
@@ -89,13 +90,15 @@ def _select(content: ModelContent, writer: Dialect, storages: Mapping[str, str],
     for column in content.columns:
         i, storage = numbered[column.name], storages[column.name]
         source = f"source.{writer.identifier(column.name)}"
-        cells += [
-            f"{source} AS value_{i}",
-            f"{writer.cell_text(source, storage)} AS text_{i}",
-            f"{writer.cell_type(source)} AS type_{i}",
-        ]
         cell = Cell(f"value_{i}", f"text_{i}", f"type_{i}", storage)
-        readings += [f"{_reading(writer, column, cell, r)} AS {r}_{i}" for r in column.readings]
+        read = [f"{_reading(writer, column, cell, reading)} AS {reading}_{i}" for reading in column.readings]
+        offered = {
+            cell.value: source,
+            cell.text: writer.cell_text(source, storage),
+            cell.type: writer.cell_type(source),
+        }
+        cells += [f"{sql} AS {name}" for name, sql in offered.items() if re.search(rf"\b{name}\b", " ".join(read))]
+        readings += read
     flags = [f"{_flag(writer, rule, numbered)} AS fired_{rule.id}" for rule in content.rules]
     state = f"{_state(content.rules)} AS state"
     fired = f"{_fired(content.rules)} AS rules"

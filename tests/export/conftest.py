@@ -5,7 +5,7 @@ import pytest
 
 from soar_jax import BOAClassifier, SOARClassifier
 from tests.conftest import random_table
-from tests.export.made import as_library_reads, expected, random_models, random_rows
+from tests.export.made import expected, random_models, random_rows
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +20,7 @@ def rows():
 
 @pytest.fixture(scope="session")
 def answers(models, rows):
-    frame = as_library_reads(rows)
-    return [expected(model, frame) for model in models]
+    return [expected(model, rows) for model in models]
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,7 @@ def storages(columns=COLUMNS):
 
 def levels_of(kind):
     """Level of each of a kind's values, as a rule of a fitted model has it."""
-    values = (np.float32(v) if kind == "real" else v for v in VALUES[kind])
-    return tuple(plain_value(v) for v in values if not pd.isna(v))
+    return tuple(plain_value(v) for v in VALUES[kind] if not pd.isna(v))
 
 
 def random_literal(rng, columns, can_write):
@@ -140,12 +139,6 @@ def random_values(rng, kind, num=40):
         start = dt.datetime(2021, 2, 25)
         return [start + dt.timedelta(microseconds=int(x)) for x in rng.integers(0, 10 * 86_400_000_000, num)]
     return []
-
-
-def as_library_reads(frame, columns=COLUMNS):
-    """Give single-precision columns their type, so that 0.1 is the level 0.1 in them; the rest stay objects."""
-    singles = [name for name, kind in columns.items() if kind == "real"]
-    return frame.assign(**{name: frame[name].astype(np.float32) for name in singles})
 
 
 def expected(model, frame):

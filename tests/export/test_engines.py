@@ -13,7 +13,7 @@ import pytest
 
 from soar_jax.export.sql import DIALECTS
 from tests.export.engines import quoted
-from tests.export.made import as_library_reads, assert_same, expected, model_of, random_models, random_rows, storages
+from tests.export.made import assert_same, expected, model_of, random_models, random_rows, storages
 from tests.export.values import COLUMNS, HOSTILE, NUMBER_TEXTS, TEXTS
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
@@ -87,8 +87,7 @@ def test_postgres_says_what_the_library_says_on_10000_rows(filled, models, answe
 def test_postgres_views_and_hostile_names_of_tables_execute_nothing(filled):
     model = model_of([[("a", ">", 1.0)]], [[("a", "missing", None)]], columns={"a": "double"})
     frame = pd.DataFrame({"a": pd.Series([2.0, float("nan"), None], dtype=object)})
-    for name in HOSTILE:
-        name = f"v {name}"
+    for name in (f"v {name}" for name in HOSTILE):
         _fill(filled, frame, {"a": "double"}, name)
         view = f"w{name}"
         filled.execute(model.to_sql("postgresql", name, key="id", view=view).encode())
@@ -100,9 +99,10 @@ def test_postgres_views_and_hostile_names_of_tables_execute_nothing(filled):
 def test_other_types_of_postgres_are_read_by_what_they_are(filled):
     literals = [("==", 2), ("==", "2.5"), (">", 2.2), ("==", "x"), ("<=", "2021-02-28T22:30:00"), ("==", True)]
     cases = {
-        "2::smallint": "P1", "2.0::numeric": "P1", "2.50::numeric(9, 2)": "P2 P3", "'x'::varchar(9)": "P4", "'x'::char(9)": "P4",
-        "timestamptz '2021-03-01 00:30:00+02'": "P5", "timestamptz '1850-03-01 00:30:00+02'": "P5", "true": "P6", "'NaN'::real": "",
-        "'X' COLLATE \"C\"": "", "'1e400'::text": "P3", "repeat('1', 1001)": "", "'infinity'::timestamp": "",
+        "2::smallint": "P1", "2.0::numeric": "P1", "2.50::numeric(9, 2)": "P2 P3", "'x'::varchar(9)": "P4",
+        "'x'::char(9)": "P4", "timestamptz '2021-03-01 00:30:00+02'": "P5", "true": "P6", "'NaN'::real": "",
+        "timestamptz '1850-03-01 00:30:00+02'": "P5", "'X' COLLATE \"C\"": "", "'1e400'::text": "P3",
+        "repeat('1', 1001)": "", "'infinity'::timestamp": "",
     }  # fmt: skip
     for value, fired in cases.items():
         filled.execute(f"DROP TABLE IF EXISTS one; CREATE TABLE one AS SELECT {value} AS a")
@@ -206,9 +206,8 @@ def test_a_pmml_evaluator_says_what_the_library_says_on_10000_rows():
     columns |= {"state": "words", "prediction": "double"}
     rows = random_rows(2, columns=columns)
     iso = {c: pd.Series([v.isoformat() if isinstance(v, dt.date) else v for v in rows[c]], dtype=object) for c in rows}
-    frame = as_library_reads(rows, columns)
     for model in random_models(6, columns, _can_write):
-        wanted = expected(model, frame)
+        wanted = expected(model, rows)
         found = evaluator.make_evaluator(model.to_pmml(storages(columns)).encode()).evaluateAll(
             pd.DataFrame(iso), nan_as_missing=False
         )

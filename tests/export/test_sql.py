@@ -45,6 +45,19 @@ def test_sqlite_says_what_the_library_says_on_10000_rows(databases, models, sqli
     assert databases["sqlite"].execute("SELECT alive FROM canary").fetchall() == [(1,)]
 
 
+def test_answers_are_those_for_columns_of_numpy_types_too(models, rows, answers):
+    kinds = {
+        "real": np.float32,
+        "double": np.float64,
+        "integer": "Int64",
+        "boolean": "boolean",
+        "timestamp": "datetime64[us]",
+    }
+    typed = rows.assign(**{c: rows[c].astype(kinds[kind]) for c, kind in COLUMNS.items() if kind in kinds})
+    for model, wanted in zip(models, answers, strict=True):
+        assert expected(model, typed).equals(wanted)
+
+
 def test_random_models_use_every_operator_state_and_rule(models, answers):
     ops = {op for model in models for literals in model.rules_["literals"] for _, op, _ in literals}
     assert ops == {"==", "!=", "<=", ">", "missing"}

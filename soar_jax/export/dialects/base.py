@@ -1,18 +1,16 @@
-"""What SQL dialects share: how cells are read so that comparing them says what the library says.
+"""What SQL dialects share: how names and values are written, and what a dialect must read out of a cell.
 
 A reading is an expression over three columns of the innermost query: ``value`` (the cell as stored), ``text`` (the
-cell as text) and ``type`` (the name of its type). A column whose storage the user gave is read directly; any other is
-read through its text, with its type deciding what the text means, since one SELECT must not fail on a type.
+cell as text) and ``type`` (the name of its type).
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, NamedTuple
-
-import numpy as np
 
 from soar_jax._base import InputError, Plain
 from soar_jax.data.columns import level_text
@@ -93,111 +91,27 @@ class Dialect(ABC):
 
     # -- reading ------------------------------------------------------------------------------
 
+    @abstractmethod
     def missing(self, cell: Cell) -> str:
         """Say whether a cell is missing; NaN is."""
-        is_null = f"{cell.value} IS NULL"
-        if cell.storage in ("double", "real"):
-            return f"({is_null} OR {self.is_nan(cell.value)})"
-        if cell.storage != UNKNOWN:
-            return is_null
-        return f"({is_null} OR ({self.has_type(cell, 'double', 'real')} AND LOWER({cell.text}) = 'nan'))"
 
+    @abstractmethod
     def level(self, cell: Cell, levels: Sequence[str]) -> str:
         """Name a cell's level: one of ``levels``, some other text, or NULL where it is missing."""
-        storage, other = cell.storage, self.text(_other(levels))
-        if storage == "text":
-            return self._level_of_text(cell.text, levels)
-        if storage == "boolean":
-            return f"CASE WHEN {cell.value} THEN '1' WHEN NOT {cell.value} THEN '0' END"
-        if storage in ("integer", "date"):
-            return cell.text
-        if storage == "timestamp":
-            return self._level_of(self.moment(cell), moments_of(levels), other, f"{cell.value} IS NULL")
-        if storage in ("double", "real"):
-            known = floats_of(levels, single=storage == "real")
-            return self._level_of(self.number_of(cell), known, other, self.missing(cell))
-        parts = [
-            f"WHEN {self.missing(cell)} THEN NULL",
-            f"WHEN {self.has_type(cell, 'real')} THEN "
-            + self._level_of(self._widened(cell.text), floats_of(levels, single=True), other),
-            f"WHEN {self.has_type(cell, 'double', 'decimal')} THEN "
-            + self._level_of(self.float_of(cell), floats_of(levels), other),
-            f"WHEN {self.has_type(cell, 'timestamp', 'instant')} THEN "
-            + self._level_of(self.moment(cell), moments_of(levels), other),
-            f"ELSE {self._level_of_text(cell.text, levels)}",
-        ]
-        return "CASE " + " ".join(parts) + " END"
 
-    def number_of(self, cell: Cell, bounds: Sequence[float] = ()) -> str:
-        """Read a cell as float64: NULL where it is missing or not a number."""
-        storage = cell.storage
-        if storage == "text":
-            return self.parsed_number(cell.text, bounds)
-        if storage == "integer":
-            return f"CAST({cell.value} AS {self.double})"
-        if storage in ("double", "real"):
-            return f"CASE WHEN NOT {self.is_nan(cell.value)} THEN CAST({cell.value} AS {self.double}) END"
-        if storage == "boolean":
-            one, zero = self.number(1.0), self.number(0.0)
-            return f"CASE WHEN {cell.value} THEN {one} WHEN NOT {cell.value} THEN {zero} END"
-        if storage in ("date", "timestamp"):
-            return f"CAST(NULL AS {self.double})"
-        return (
-            f"CASE WHEN {self.has_type(cell, 'boolean')} THEN "
-            f"CASE {cell.text} WHEN 'true' THEN {self.number(1.0)} WHEN 'false' THEN {self.number(0.0)} END "
-            f"WHEN {self.has_type(cell, 'real')} THEN {self._widened(cell.text)} "
-            f"ELSE {self.parsed_number(cell.text, bounds)} END"
-        )
+    @abstractmethod
+    def number_of(self, cell: Cell, bounds: Sequence[float]) -> str:
+        """Read a cell as float64: NULL where it is missing or not a number; it is compared with ``bounds``."""
 
+    @abstractmethod
     def moment(self, cell: Cell) -> str:
         """Read a cell as microseconds since 1970 UTC in float64: NULL where it is missing or no moment."""
-        if cell.storage == "text":
-            return self.parsed_moment(cell.text)
-        if cell.storage in ("date", "timestamp"):
-            return self.stored_moment(cell)
-        if cell.storage == "boolean":
-            return f"CAST(NULL AS {self.double})"
-        instant = self.instant(cell)
-        parsed = self.parsed_moment(cell.text)
-        return f"CASE WHEN {self.has_type(cell, 'instant')} THEN {instant} ELSE {parsed} END"
-
-    @abstractmethod
-    def has_type(self, cell: Cell, *kinds: str) -> str:
-        """Test the type's name: ``double``, ``real``, ``decimal``, ``boolean``, ``timestamp``, ``instant``."""
-
-    @abstractmethod
-    def is_nan(self, value: str) -> str:
-        """Test a floating-point number for NaN."""
-
-    @abstractmethod
-    def stored_moment(self, cell: Cell) -> str:
-        """Microseconds of a date or timestamp column."""
-
-    @abstractmethod
-    def instant(self, cell: Cell) -> str:
-        """Microseconds of a column that, by its type's name, is a timestamp with a time zone."""
-
-    @abstractmethod
-    def parsed_number(self, text: str, bounds: Sequence[float]) -> str:
-        """Read text as `pandas.to_numeric` does: NULL for what is no number; never fails."""
-
-    @abstractmethod
-    def parsed_moment(self, text: str) -> str:
-        """Read text of the form in `soar_jax.export.grammar`: NULL for any other; never fails."""
-
-    def float_of(self, cell: Cell) -> str:
-        """Read a cell that, by its type's name, is a floating-point or decimal number."""
-        return self.parsed_number(cell.text, ())
 
     def without_zeros(self, text: str) -> str:
         """Take zeros off the end of a text."""
         return f"RTRIM({text}, '0')"
 
     # -- helpers ------------------------------------------------------------------------------
-
-    def _widened(self, text: str) -> str:
-        """Read the text of a single-precision number as the float64 of the same value."""
-        return f"CAST(CAST({self.parsed_number(text, ())} AS {self.single}) AS {self.double})"
 
     def _level_of(self, number: str, known: Sequence[tuple[float, str]], other: str, missing: str = "") -> str:
         """Name the level of a number or moment by comparing it with those that have a name."""
@@ -232,27 +146,27 @@ def checked(value: str) -> str:
 
 def _spelling(value: float) -> str:
     """Digits that give the float64 back, or an infinity as every dialect spells it."""
-    return repr(float(value)) if np.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    return repr(value) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
-def _other(levels: Sequence[str]) -> str:
+def other_than(levels: Sequence[str]) -> str:
+    """Make a name that is none of the levels."""
     name = "other"
     while name in levels:
         name += "_"
     return name
 
 
-def floats_of(levels: Sequence[str], *, single: bool = False) -> list[tuple[float, str]]:
+def floats_of(levels: Sequence[str]) -> list[tuple[float, str]]:
     """Numbers whose level has one of these names."""
     found = []
     for level in levels:
         try:
-            with np.errstate(over="ignore"):
-                number = np.float32(level) if single else np.float64(level)
+            number = float(level)
         except ValueError:
             continue
-        if level_text(number) == level and not np.isnan(number):
-            found.append((float(number), level))
+        if level_text(number) == level and not math.isnan(number):
+            found.append((number, level))
     return found
 
 

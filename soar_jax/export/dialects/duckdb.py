@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from soar_jax.export.dialects.base import Cell
-from soar_jax.export.dialects.regex import RegexDialect
+from soar_jax.export.dialects.typed import TypedDialect
 
 
-class DuckDB(RegexDialect):
+class DuckDB(TypedDialect):
     """DuckDB 1.0 and later."""
 
     name = "DuckDB"
@@ -15,6 +15,7 @@ class DuckDB(RegexDialect):
         "real": "{} = 'FLOAT'",
         "decimal": "{} LIKE 'DECIMAL%'",
         "boolean": "{} = 'BOOLEAN'",
+        "date": "{} = 'DATE'",
         "timestamp": "({0} LIKE 'TIMESTAMP%' AND {0} <> 'TIMESTAMP WITH TIME ZONE')",
         "instant": "{} = 'TIMESTAMP WITH TIME ZONE'",
     }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from soar_jax.export.dialects.base import Cell, checked
-from soar_jax.export.dialects.regex import RegexDialect
+from soar_jax.export.dialects.typed import TypedDialect
 
 _LONGEST_NAME = 63
 _OVERFLOW, _UNDERFLOW = "1.797693134862315807937e308", "2.4703282292062328e-324"
 """Magnitudes from which on, and below which, a float64 is infinite or zero; a cast would fail there."""
 
 
-class Postgres(RegexDialect):
+class Postgres(TypedDialect):
     """PostgreSQL 12 and later.
 
     Names of more than 63 bytes are cut by the server, here as in the definition of the table.
@@ -25,6 +25,7 @@ class Postgres(RegexDialect):
         "real": "{} = 'real'",
         "decimal": "{} = 'numeric'",
         "boolean": "{} = 'boolean'",
+        "date": "{} = 'date'",
         "timestamp": "{} = 'timestamp without time zone'",
         "instant": "{} = 'timestamp with time zone'",
     }

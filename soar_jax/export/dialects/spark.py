@@ -6,13 +6,13 @@ import re
 
 from soar_jax._base import InputError
 from soar_jax.export.dialects.base import Cell, checked
-from soar_jax.export.dialects.regex import RegexDialect
+from soar_jax.export.dialects.typed import TypedDialect
 
 _VARIABLE = re.compile(r"\$\{.*\}", re.DOTALL)
 _TO_UTC = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timeZone', 'UTC')"
 
 
-class Spark(RegexDialect):
+class Spark(TypedDialect):
     r"""Spark 3.4 and later, in ANSI mode or not.
 
     Spark replaces ``${name}`` in a query before it reads it, in names and text alike: such names are refused, and such
@@ -27,6 +27,7 @@ class Spark(RegexDialect):
         "real": "{} = 'float'",
         "decimal": "{} LIKE 'decimal%'",
         "boolean": "{} = 'boolean'",
+        "date": "{} = 'date'",
         "timestamp": "{} = 'timestamp_ntz'",
         "instant": "{} = 'timestamp'",
     }

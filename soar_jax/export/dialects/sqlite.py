@@ -7,11 +7,11 @@ import string
 from collections.abc import Sequence
 
 from soar_jax._base import Plain
-from soar_jax.export.dialects.base import UNKNOWN, Cell, Dialect
+from soar_jax.export.dialects.base import Cell, Dialect, floats_of, other_than
 from soar_jax.export.grammar import INFINITIES
 
 _STEP = 62
-_LONG = 1 << 63
+_LONG, _EXACT = 1 << 63, 1 << 53
 _MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' AND DATE(d, '+0 days') = d
  AND d >= '0001' AND (t = d OR (SUBSTR(t, 11, 1) IN (' ', 'T') AND hm GLOB '[0-2][0-9]:[0-5][0-9]' AND hm < '24'
  AND (rest = '' OR (rest GLOB ':[0-5][0-9]*'
@@ -85,54 +85,33 @@ class SQLite(Dialect):
         return f"{cell.value} IS NULL"
 
     def level(self, cell: Cell, levels: Sequence[str]) -> str:
-        """Name a cell's level by the type of its value."""
-        return super().level(cell._replace(storage=UNKNOWN), levels)
+        """Name a cell's level by the type of its value; the text of a real number has too few digits."""
+        real = self._level_of(f"CAST({cell.value} AS REAL)", floats_of(levels), self.text(other_than(levels)))
+        return f"CASE {cell.type} WHEN 'real' THEN {real} ELSE {self._level_of_text(cell.text, levels)} END"
 
-    def number_of(self, cell: Cell, bounds: Sequence[float] = ()) -> str:
+    def number_of(self, cell: Cell, bounds: Sequence[float]) -> str:
         """Read a cell as float64 by the type of its value."""
         return (
-            f"CASE {cell.type} WHEN 'text' THEN {self.parsed_number(cell.text, bounds)} "
+            f"CASE {cell.type} WHEN 'text' THEN {self._parsed_number(cell.text, bounds)} "
             f"WHEN 'blob' THEN NULL ELSE CAST({cell.value} AS REAL) END"
         )
 
-    def float_of(self, cell: Cell) -> str:
-        """Take the value itself; its text has fewer digits."""
-        return f"CAST({cell.value} AS REAL)"
-
     def moment(self, cell: Cell) -> str:
         """Read text; numbers are no moments."""
-        return f"CASE WHEN {cell.type} = 'text' THEN {self.parsed_moment(cell.text)} END"
+        # SQLite has no regular expressions: its own functions take the text apart
+        parsed = _MOMENT.replace("\n", "").format(text=cell.text)
+        return f"CASE {cell.type} WHEN 'text' THEN {parsed} END"
 
-    def has_type(self, cell: Cell, *kinds: str) -> str:
-        """Compare the type's name; SQLite has none of the other kinds."""
-        return f"{cell.type} = 'real'" if "double" in kinds else "0"
-
-    def is_nan(self, value: str) -> str:
-        """Say that there is no NaN."""
-        return "0"
-
-    def stored_moment(self, cell: Cell) -> str:
-        """Dates are text."""
-        return self.moment(cell)
-
-    def instant(self, cell: Cell) -> str:
-        """Dates are text."""
-        return self.moment(cell)
-
-    def parsed_number(self, text: str, bounds: Sequence[float]) -> str:
+    def _parsed_number(self, text: str, bounds: Sequence[float]) -> str:
         """Read text that SQLite itself takes for a number: any other text is greater than every number."""
         words = [", ".join(f"'{word}'" for word in group) for group in INFINITIES]
         equal = "".join(
             f"WHEN CAST({text} AS REAL) = CAST('{bound!r}' AS REAL) THEN {self.number(bound)} "
             for bound in bounds
-            if not bound.is_integer()
+            if not (bound.is_integer() and abs(bound) < _EXACT)
         )
         read = f"CAST({text} AS REAL)"
         return (
             f"CASE WHEN {text} <= CAST(9e999 AS REAL) THEN {f'CASE {equal}ELSE {read} END' if equal else read} "
             f"WHEN LOWER({text}) IN ({words[0]}) THEN 9e999 WHEN LOWER({text}) IN ({words[1]}) THEN -9e999 END"
         )
-
-    def parsed_moment(self, text: str) -> str:
-        """Take the text apart with SQLite's own functions, as it has no regular expressions."""
-        return _MOMENT.replace("\n", "").format(text=text)
