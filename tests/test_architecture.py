@@ -19,7 +19,7 @@ ROOMS = (
     {"score"},
     {"search", "sampling"},
     {"posterior"},
-    {"reasons", "control"},
+    {"reasons", "control", "export"},
     {"estimators"},
     {"cli"},
     {"__main__"},

@@ -9,9 +9,9 @@ import argparse
 import sys
 
 from soar_jax import __version__
-from soar_jax.cli import audit, contrast, edit, experiment, explain, fit, predict, sample
+from soar_jax.cli import audit, contrast, edit, experiment, explain, export, fit, predict, sample
 
-COMMANDS = (fit, sample, predict, explain, contrast, audit, edit, experiment)
+COMMANDS = (fit, sample, predict, explain, contrast, audit, edit, export, experiment)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -38,6 +38,7 @@ from soar_jax.estimators.auditing import AuditingMixin
 from soar_jax.estimators.constrained import ConstrainedMixin
 from soar_jax.estimators.deciding import DecidingMixin
 from soar_jax.estimators.editing import EditingMixin
+from soar_jax.estimators.exporting import ExportingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
 from soar_jax.estimators.judging import JudgingMixin
@@ -61,6 +62,7 @@ class RuleSetClassifier(
     AuditingMixin,
     EditingMixin,
     ReasonsMixin,
+    ExportingMixin,
     JudgingMixin,
     ConstrainedMixin,
     BaseEstimator,

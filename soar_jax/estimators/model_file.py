@@ -163,18 +163,32 @@ def _hyperparameters(content: Mapping[str, Any], version: int) -> Hyperparameter
     return Hyperparameters(**fields)
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+def model_text(model: Any) -> str:
     """Write a fitted estimator as JSON."""
-    write_text_atomically(path, json.dumps(model_to_dict(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return json.dumps(model_to_dict(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def model_from_text(text: str, kinds: Mapping[str, type], source: str) -> Any:
+    """Rebuild a fitted estimator of one of ``kinds``, by name, from JSON; ``source`` is named when it is none."""
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{source} is not a soar-jax model file: {error}") from None
+    return model_from_dict(content, kinds)
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file."""
+    write_text_atomically(path, model_text(model))
 
 
 def load_model(path: str | os.PathLike[str], kinds: Mapping[str, type]) -> Any:
-    """Read a fitted estimator of one of ``kinds``, by name, from JSON."""
+    """Read a fitted estimator of one of ``kinds``, by name, from a file."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
         raise InputError(f"{os.fspath(path)} is not a soar-jax model file: {error}") from None
-    return model_from_dict(content, kinds)
+    return model_from_text(text, kinds, os.fspath(path))
 
 
 def _refuse_constant(text: str) -> float:

@@ -1,0 +1,143 @@
+"""How exported Python source reads cells; the text of this file, from its first import on, is part of every export.
+
+It needs nothing but the standard library, and must read every value as `soar_jax.data.columns` does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime
+from typing import Any
+
+_SPACE = r"[\t-\r ]*"
+_NUMBER = re.compile(_SPACE + r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?" + _SPACE)
+_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_MOMENT = re.compile(
+    r" *([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"([ T]([01][0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])(\.([0-9]{1,9}))?)?"
+    r"(Z|([+-])([0-9]{2})(:?([0-5][0-9]))?)?)? *"
+)
+_DAY, _HOUR, _MINUTE, _SECOND = 86400000000, 3600000000, 60000000, 1000000
+_LARGEST = 2**63
+_FARTHEST = 14 * 60
+_NO_VALUES = ("NAType", "NaTType")
+_TRUTH = {"true": "1", "false": "0"}
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a cell is missing: None, NaN, NaT or NA."""
+    if value is None or type(value).__name__ in _NO_VALUES:
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ValueError, ArithmeticError):
+        return False
+
+
+def level_of(value: Any) -> str:
+    """Name a level so that spellings of one value agree: 2, 2.0, "2" and "2.0"; True, 1 and "True"."""
+    value = _plain(value, single=True)
+    if not isinstance(value, (str, int, float)):
+        value = str(value)
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
+    if isinstance(value, str):
+        if value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
+        whole, _, fraction = value.partition(".")
+        if fraction and not fraction.strip("0") and whole.lstrip("+-").isdigit():
+            return whole
+    return str(value)
+
+
+def number_of(value: Any) -> float | None:
+    """Read a number, or text that spells one; None for anything else."""
+    value = _plain(value)
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, str):
+        is_number = _NUMBER.fullmatch(value) or _INFINITY.fullmatch(value)
+        return float(value) if is_number else None
+    if isinstance(value, (int, float)) or type(value).__name__ == "Decimal":
+        number = float(value)
+        return None if math.isnan(number) else number
+    return None
+
+
+def moment_of(value: Any) -> float | None:
+    """Read a date, a datetime or ISO 8601 text as microseconds since 1970 UTC; numbers are nanoseconds."""
+    value = _plain(value)
+    if isinstance(value, datetime):
+        offset = value.utcoffset()
+        shift = 0 if offset is None else (offset.days * 86400 + offset.seconds) * _SECOND + offset.microseconds
+        return float(_microseconds(value) - shift)
+    if isinstance(value, date):
+        return float((value.toordinal() - 719163) * _DAY)
+    if isinstance(value, str):
+        return _moment_of_text(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
+        return None
+    return float(int(value) // 1000)
+
+
+def _microseconds(moment: datetime) -> int:
+    time = moment.hour * _HOUR + moment.minute * _MINUTE + moment.second * _SECOND + moment.microsecond
+    return (moment.toordinal() - 719163) * _DAY + time
+
+
+def _moment_of_text(text: str) -> float | None:
+    found = _MOMENT.fullmatch(text)
+    if not found:
+        return None
+    year, month, day, hour, minute, second = (int(found.group(i) or 0) for i in (1, 2, 3, 5, 6, 8))
+    try:
+        moment = datetime(year, month, day, hour, minute, second)
+    except ValueError:
+        return None
+    fraction = int(((found.group(10) or "") + "000000")[:6])
+    minutes = int(found.group(13) or 0) * 60 + int(found.group(15) or 0)
+    if minutes > _FARTHEST:
+        return None
+    sign = -1 if found.group(12) == "-" else 1
+    return float(_microseconds(moment) + fraction - sign * minutes * _MINUTE)
+
+
+def _plain(value: Any, single: bool = False) -> Any:
+    """Turn a NumPy scalar into a Python value; as a level, 0.1 in single precision is 0.1."""
+    if type(value).__module__ != "numpy" or isinstance(value, (str, bytes, float)):
+        return value
+    name = type(value).__name__
+    if name == "datetime64":
+        return value.astype("datetime64[us]").item()
+    if name.startswith("float"):
+        return float(str(value)) if single else float(value)
+    return value.item() if hasattr(value, "item") else value
+
+
+_READERS = {"level": level_of, "number": number_of, "moment": moment_of}
+
+
+def fires(conditions: Any, row: Any, read: Any) -> bool:
+    """Say whether every condition holds; a missing value satisfies none but "is missing". ``read`` keeps readings."""
+    for column, reading, operator, value in conditions:
+        if column not in row:
+            raise KeyError(f"The rules use column {column!r}, which the row does not have.")
+        if reading == "missing":
+            holds = is_missing(row[column])
+        else:
+            if (column, reading) not in read:
+                cell = row[column]
+                read[column, reading] = None if is_missing(cell) else _READERS[reading](cell)
+            cell = read[column, reading]
+            if cell is None:
+                return False
+            if operator == "==":
+                holds = cell == value
+            elif operator == "!=":
+                holds = cell != value
+            else:
+                holds = cell <= value if operator == "<=" else cell > value
+        if not holds:
+            return False
+    return True

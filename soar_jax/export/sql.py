@@ -1,0 +1,171 @@
+"""A fitted model as one SELECT, in the dialect of a database."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from soar_jax._base import InputError, check_choice
+from soar_jax.export.content import (
+    LEVEL,
+    MISSING,
+    MOMENT,
+    NUMBER,
+    Condition,
+    ExportedColumn,
+    ExportedRule,
+    ModelContent,
+)
+from soar_jax.export.dialects.base import STORAGES, UNKNOWN, Cell, Dialect
+from soar_jax.export.dialects.duckdb import DuckDB
+from soar_jax.export.dialects.postgres import Postgres
+from soar_jax.export.dialects.spark import Spark
+from soar_jax.export.dialects.sqlite import SQLite
+
+DIALECTS: dict[str, Dialect] = {
+    "duckdb": DuckDB(),
+    "sqlite": SQLite(),
+    "postgres": Postgres(),
+    "postgresql": Postgres(),
+    "spark": Spark(),
+}
+OUTPUTS = ("prediction", "probability", "state", "rules")
+_KEY = "row_key"
+
+
+def sql_of(
+    content: ModelContent,
+    dialect: str,
+    table: str | Sequence[str],
+    key: str | None = None,
+    view: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+) -> str:
+    """Write the SELECT, or the view; see ``RuleSetClassifier.to_sql``."""
+    if dialect not in DIALECTS:
+        near = difflib.get_close_matches(str(dialect), DIALECTS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(DIALECTS)}."
+        raise InputError(f"There is no dialect {dialect!r}; {hint}")
+    writer = DIALECTS[dialect]
+    storages = storages_of(content, dict(types or {}))
+    names = [column.name for column in content.columns]
+    writer.check_names(names if key is None or key in names else [*names, key])
+    if key is not None and writer.folded(key) in OUTPUTS:
+        raise InputError(f"key={key!r} has the name of one of the result's columns; give the key another name.")
+    select = _select(content, writer, storages, _qualified(writer, "table", table), key)
+    return select if view is None else f"CREATE VIEW {_qualified(writer, 'view', view)} AS\n{select}"
+
+
+def storages_of(content: ModelContent, types: Mapping[str, str]) -> dict[str, str]:
+    """Check how the table stores its columns; ``types`` may name columns that no rule reads."""
+    for name, storage in types.items():
+        check_choice(f"types[{name!r}]", storage, STORAGES)
+    used = [column.name for column in content.columns]
+    for name in types:
+        near = difflib.get_close_matches(name, used, 1, cutoff=0.8)
+        if name not in used and near and near[0] not in types:
+            raise InputError(f"types names column {name!r}, which no rule reads; did you mean {near[0]!r}?")
+    for column in content.columns:
+        if column.moments and types.get(column.name) in ("integer", "double", "real"):
+            raise InputError(
+                f"The rules compare column {column.name!r} with dates, but types says that it holds numbers; "
+                "give a column of dates, timestamps or ISO text."
+            )
+    return {name: types.get(name, UNKNOWN) for name in used}
+
+
+def _qualified(writer: Dialect, what: str, name: str | Sequence[str]) -> str:
+    parts = [name] if isinstance(name, str) else list(name)
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise InputError(f"{what} must be a name, or the parts of a qualified name, for example ('schema', 'name').")
+    return ".".join(writer.identifier(part) for part in parts)
+
+
+def _select(content: ModelContent, writer: Dialect, storages: Mapping[str, str], table: str, key: str | None) -> str:
+    """Nest five queries: cells, readings, rules, state, answer."""
+    carried = [] if key is None else [_KEY]
+    numbered = {column.name: i + 1 for i, column in enumerate(content.columns)}
+    cells, readings = [], []
+    for column in content.columns:
+        i, storage = numbered[column.name], storages[column.name]
+        source = f"source.{writer.identifier(column.name)}"
+        cell = Cell(f"value_{i}", f"text_{i}", f"type_{i}", storage)
+        read = [f"{_reading(writer, column, cell, reading)} AS {reading}_{i}" for reading in column.readings]
+        offered = {
+            cell.value: source,
+            cell.text: writer.cell_text(source, storage),
+            cell.type: writer.cell_type(source),
+        }
+        cells += [f"{sql} AS {name}" for name, sql in offered.items() if re.search(rf"\b{name}\b", " ".join(read))]
+        readings += read
+    flags = [f"{_flag(writer, rule, numbered)} AS fired_{rule.id}" for rule in content.rules]
+    state = f"{_state(content.rules)} AS state"
+    fired = f"{_fired(content.rules)} AS rules"
+    answer = [
+        f"{_by_state(content, [writer.label(s.label) for s in content.states])} AS prediction",
+        f"{_by_state(content, [writer.number(s.probability) for s in content.states])} AS probability",
+        "state",
+        "rules",
+    ]
+    quoted = None if key is None else writer.identifier(key)
+    first = [] if key is None else [f"source.{quoted} AS {_KEY}"]
+    query = _query([*first, *cells], f"{table} AS source", 4)
+    for columns, alias in ((readings, "cells"), (flags, "readings"), ([state, fired], "fired")):
+        depth = {"cells": 3, "readings": 2, "fired": 1}[alias]
+        query = _query([*carried, *columns], f"(\n{query}{writer.fence}\n{'  ' * depth}) AS {alias}", depth)
+    last = [] if key is None else [f"{_KEY} AS {quoted}"]
+    query = _query([*last, *answer], f"(\n{query}\n) AS judged", 0)
+    return query if key is None else f"{query}\nORDER BY {_KEY}"
+
+
+def _query(columns: Sequence[str], source: str, depth: int) -> str:
+    indent = "  " * depth
+    listed = f",\n{indent}  ".join(columns or ["1 AS nothing"])
+    return f"{indent}SELECT\n{indent}  {listed}\n{indent}FROM {source}"
+
+
+def _reading(writer: Dialect, column: ExportedColumn, cell: Cell, reading: str) -> str:
+    if reading == LEVEL:
+        return writer.level(cell, column.levels)
+    if reading == NUMBER:
+        return writer.number_of(cell, column.numbers)
+    if reading == MOMENT:
+        return writer.moment(cell)
+    return f"CASE WHEN {writer.missing(cell)} THEN 1 ELSE 0 END"
+
+
+def _flag(writer: Dialect, rule: ExportedRule, numbered: Mapping[str, int]) -> str:
+    conditions = [_comparison(writer, condition, numbered[condition.column]) for condition in rule.conditions]
+    return f"CASE WHEN {' AND '.join(conditions) or '1 = 1'} THEN 1 ELSE 0 END"
+
+
+def _comparison(writer: Dialect, condition: Condition, i: int) -> str:
+    """Compare a reading; NULL is never true, so that a missing value satisfies no literal."""
+    if condition.reading == MISSING:
+        return f"{MISSING}_{i} = 1"
+    if condition.reading == LEVEL:
+        return f"{LEVEL}_{i} {'=' if condition.op == '==' else '<>'} {writer.text(str(condition.value))}"
+    return f"{condition.reading}_{i} {condition.op} {writer.number(float(condition.value or 0.0))}"
+
+
+def _state(rules: Sequence[ExportedRule]) -> str:
+    fires = []
+    for side in (True, False):
+        flags = [f"fired_{rule.id}" for rule in rules if rule.is_positive is side]
+        fires.append(f"{' + '.join(flags)} > 0" if flags else "1 = 0")
+    positive, negative = fires
+    return (
+        f"CASE WHEN {positive} THEN CASE WHEN {negative} THEN 'active' ELSE 'positive' END "
+        f"WHEN {negative} THEN 'negative' ELSE 'passive' END"
+    )
+
+
+def _fired(rules: Sequence[ExportedRule]) -> str:
+    parts = [f"CASE fired_{rule.id} WHEN 1 THEN '{rule.id} ' ELSE '' END" for rule in rules]
+    return f"RTRIM({' || '.join(parts)})" if parts else "''"
+
+
+def _by_state(content: ModelContent, values: Sequence[str]) -> str:
+    branches = " ".join(f"WHEN '{s.name}' THEN {v}" for s, v in zip(content.states, values, strict=True))
+    return f"CASE state {branches} END"
