@@ -11,8 +11,8 @@ from soar_jax.export.content import ExportedRule, ModelContent
 
 _HEADER = '''"""Rules learnt by soar_jax, as plain Python: `predict` says what the fitted model says.
 
-It needs Python 3.8 or later and nothing else. A row is a dictionary from column to value. Text is read as a
-moment when it is YYYY-MM-DD, perhaps with a time and an offset in ISO 8601; no other spelling of a date is.
+It imports nothing but the standard library. A row is a dictionary from column to value. Text is read as a moment
+when it is YYYY-MM-DD, perhaps with a time and an offset in ISO 8601; no other spelling of a date is.
 """
 
 '''

@@ -7,7 +7,7 @@ from soar_jax.export.dialects.typed import TypedDialect
 
 
 class DuckDB(TypedDialect):
-    """DuckDB 1.0 and later."""
+    """DuckDB; run on 2.0."""
 
     name = "DuckDB"
     _types = {  # noqa: RUF012

@@ -11,7 +11,7 @@ _OVERFLOW, _UNDERFLOW = "1.797693134862315807937e308", "2.4703282292062328e-324"
 
 
 class Postgres(TypedDialect):
-    """PostgreSQL 12 and later.
+    """PostgreSQL; run on 15.
 
     Names of more than 63 bytes are cut by the server, here as in the definition of the table.
     """

@@ -13,7 +13,7 @@ _TO_UTC = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timeZone', '
 
 
 class Spark(TypedDialect):
-    r"""Spark 3.4 and later, in ANSI mode or not.
+    r"""Spark SQL; run on 4.3, in ANSI mode and not.
 
     Spark replaces ``${name}`` in a query before it reads it, in names and text alike: such names are refused, and such
     text, like text with backslashes, is written as bytes.

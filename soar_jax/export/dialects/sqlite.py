@@ -34,7 +34,7 @@ _MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9
 
 
 class SQLite(Dialect):
-    """SQLite 3.23 and later.
+    """SQLite; run on 3.40.
 
     Every value has a type of its own there, whatever the column was declared as, so ``types`` changes nothing. Dates
     are text. SQLite rounds the last bit of some text numbers otherwise than Python does; a text that spells a cut
