@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, IntArray
-from soar_jax.score.shares import interval
+from soar_jax.score.intervals import interval
 from soar_jax.states import SPEAKS_POSITIVE, STATES
 
 FIGURES = (

@@ -8,7 +8,7 @@ import pandas as pd
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray
 from soar_jax.data.columns import TableValues
 from soar_jax.rules import RuleSet
-from soar_jax.score.shares import interval
+from soar_jax.score.intervals import interval
 from soar_jax.states import STATES, hits_and_misses
 
 

@@ -23,6 +23,7 @@ from soar_jax.states import TAXONOMY
 FORMAT = "soar-jax model"
 FORMAT_VERSION = 2
 _VALUE_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (Opinion, *get_args(Bound), *get_args(RulePriors))}
+_MAPPING = "mapping"
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -30,8 +31,8 @@ def _encode(value: Any) -> Any:
     """Turn a parameter into JSON; what JSON cannot hold (a RandomState) is not kept."""
     if type(value).__name__ in _VALUE_OBJECTS:
         return {"type": type(value).__name__, **{name: _encode(v) for name, v in vars(value).items()}}
-    if isinstance(value, Mapping):  # labels are keys of class_weight, and JSON's keys are text
-        return {"type": "dict", "items": [[_encode(k), _encode(v)] for k, v in value.items()]}
+    if isinstance(value, Mapping):  # keys may be labels, which need not be text
+        return {"type": _MAPPING, "items": [[_encode(k), _encode(v)] for k, v in value.items()]}
     if isinstance(value, tuple | list | np.ndarray):
         return [_encode(v) for v in value]
     if isinstance(value, np.generic):
@@ -41,8 +42,8 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
-        if value["type"] == "dict":
-            return {_decode(k): _decode(v) for k, v in value["items"]}
+        if value["type"] == _MAPPING:
+            return {k: _decode(v) for k, v in value["items"]}
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "type"}
         return _VALUE_OBJECTS[value["type"]](**fields)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Intervals of shares that were counted."""
 
 from __future__ import annotations
 
