@@ -120,7 +120,7 @@ def test_price_of_removals_candidates_and_exchanges_is_that_of_the_oracle(fitted
 @pytest.mark.parametrize("side", SIDES)
 def test_rules_of_known_literals_need_no_rows(fitted, literals, side):
     X, y, model = fitted
-    known = {literal for literal in model._known.literals}
+    known = set(model._known.literals)
     assert all(Literal(*literal) in known for literal in literals)
     check(model, model.with_rule(literals, side, reason=WHY), X, y)
 
@@ -330,3 +330,13 @@ def test_edits_need_a_reason_a_side_and_both_of_a_table(fitted):
     with pytest.raises(InputError, match="both X= and y="):
         model.with_rule(rule, "positive", reason=WHY, X=X)
     assert model.with_rule(rule, model.positive_rules_.label, reason=WHY).edits_["side"].tolist() == ["positive"]
+
+
+@pytest.mark.skipif(not hasattr(Rule, "parse"), reason="rules cannot be read from text here")
+def test_rules_as_text_are_the_rules_that_they_print(fitted):
+    _, _, model = fitted
+    literals = [("c0", "==", "b"), ("c2", "==", "a")]
+    by_text = model.with_rule(str(Rule.from_literals(literals)), "positive", reason=WHY)
+    assert by_text.describe() == model.with_rule(literals, "positive", reason=WHY).describe()
+    with pytest.raises(InputError, match="c00"):
+        model.with_rule("c00 = b", "positive", reason=WHY)
