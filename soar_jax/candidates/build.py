@@ -224,7 +224,8 @@ def _build(
     single: bool,
 ) -> tuple[Candidates, Items]:
     options.validate()
-    frame = frame[[name for name in frame.columns if name not in constraints.columns_out]]
+    if constraints.columns_out:
+        frame = frame[[name for name in frame.columns if name not in constraints.columns_out]]
     _check_content(frame)
     seconds: dict[str, float] = {}
     num_positives, num_negatives = int(weights[y].sum()), int(weights[~y].sum())

@@ -211,7 +211,9 @@ def _history(
 class Restarts:
     """All restarts of one search, in their batches: states on the device, what is known of them on the host."""
 
-    def __init__(self, programs: Programs, batches: list[range], num_restarts: int, required: BoolArray | None) -> None:
+    def __init__(
+        self, programs: Programs, batches: list[range], num_restarts: int, required: BoolArray | None = None
+    ) -> None:
         self.programs, self.batches = programs, batches
         self.is_real = [np.array([restart < num_restarts for restart in batch]) for batch in batches]
         self.states = [programs.start(len(batch), required) for batch in batches]

@@ -11,7 +11,7 @@ from soar_jax import SOARKernel, soar_model
 from soar_jax._base import in_float64
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from tests.oracles import log_beta_integral
-from tests.problems import enumerate_log_joints, tiny_target
+from tests.problems import constrain, enumerate_log_joints, tiny_target
 
 SHORT = ((FLIP, 8), (EXCHANGE, 2), (HEAL, 1))
 
@@ -161,3 +161,15 @@ def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
 def test_kernel_refuses_32_bit_types(tiny):
     with pytest.raises(ValueError, match="64-bit"):
         SOARKernel(tiny[0]).init(jax.random.key(0), 0, None, (), {})
+
+
+@in_float64
+def test_draws_of_the_kernel_have_what_must_be_in_and_no_more_than_may_be():
+    target = constrain(tiny_target()[0], (1, 0), (2, 1))
+    mcmc = MCMC(
+        SOARKernel(target, ladder=[0.0, 0.3, 1.0], plan=SHORT), num_warmup=20, num_samples=300, progress_bar=False
+    )
+    mcmc.run(jax.random.key(0))
+    positive, negative = (np.asarray(mcmc.get_samples()[f"include_{side}"]) for side in ("positive", "negative"))
+    assert positive[:, 0].all() and set(positive.sum(axis=1)) == {1, 2}
+    assert set(negative.sum(axis=1)) == {0, 1}
