@@ -1,6 +1,6 @@
 """SOAR's pair beside rule learners, a small tree, a forest and boosting: error, log loss, rules and seconds.
 
-Run: pip install imodels six wittgenstein interpret-core gmpy2; pip install --no-deps rulelist (it asks for an old SciPy); then
+Run: pip install imodels six wittgenstein interpret-core gmpy2 numba; pip install --no-deps rulelist (it asks for an old SciPy); then
 python -m experiments.rule_learners [--quick] [--averaged] [--limit SECONDS] [--tables ...] [--learners ...]
 """
 

@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax._files import write_text_atomically
-from soar_jax.cli.options import check_out, labelled_table, load_estimator
+from soar_jax.cli.files import check_out, labelled_table, load_estimator, write_result
 
 
 def add_parser(commands: Any) -> None:
@@ -37,9 +36,5 @@ def run(args: argparse.Namespace) -> int:
     X, y = labelled_table(args.table, args.target, args.na, model)
     audit = model.audit(X, y, args.by, args.level, reference=args.reference, random_state=args.seed)
     text = (audit.to_json() if args.json else str(audit)) + "\n"
-    if args.out:
-        write_text_atomically(args.out, text)
-        print(f"audit written to {args.out}")
-    else:
-        print(text, end="")
+    write_result(text, args.out, "audit")
     return 0

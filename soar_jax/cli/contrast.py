@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax.cli.options import estimator_in
+from soar_jax.cli.files import load_estimator
 
 
 def add_parser(commands: Any) -> None:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the smallest changes."""
     from soar_jax.data.read import read_table
 
-    model = estimator_in(args.model, "contrast")
+    model = load_estimator(args.model)
     table = read_table(args.table, args.na)
     if not 0 <= args.row < len(table):
         raise InputError(f"--row must lie from 0 to {len(table) - 1}, got {args.row}.")

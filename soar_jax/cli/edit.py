@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax.cli.options import check_out, labelled_table, load_estimator
+from soar_jax.cli.files import check_out, labelled_table, load_estimator
 
 
 def add_parser(commands: Any) -> None:

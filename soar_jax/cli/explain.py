@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from soar_jax._files import write_text_atomically
-from soar_jax.cli.options import check_out, estimator_in
+from soar_jax.cli.files import check_out, load_estimator, write_result
 
 
 def add_parser(commands: Any) -> None:
@@ -30,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out:
         check_out(args.out)
-    model = estimator_in(args.model, "explain")
+    model = load_estimator(args.model)
     reasons = model.explain(read_table(args.table, args.na), args.max_reasons)
     if args.json:
         text = reasons.to_json(indent=1) + "\n"
@@ -38,9 +36,5 @@ def run(args: argparse.Namespace) -> int:
         text = "\n".join(map(str, reasons)) + "\n"
     else:
         text = reasons.to_frame().to_csv(index=False)
-    if args.out:
-        write_text_atomically(args.out, text)
-        print(f"reasons of {len(reasons):,} rows written to {args.out}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    write_result(text, args.out, f"reasons of {len(reasons):,} rows")
     return 0

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax._files import write_text_atomically
-from soar_jax.cli.options import check_out
+from soar_jax.cli.files import check_out, load_estimator, write_result
 
 FORMATS = ("sql", "python", "pmml", "json")
 
@@ -36,29 +33,18 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the model."""
-    from soar_jax.estimators.load import load
-    from soar_jax.posterior.committee import Committee
-
-    if not Path(args.model).is_file():
-        raise InputError(f"There is no model file {args.model}.")
     _check_options(args)
     types = dict(_type(text) for text in args.type)
     if args.out:
         check_out(args.out)
-    model = load(args.model)
-    if isinstance(model, Committee):
-        raise InputError("A committee averages many pairs of rule sets; export the fitted model instead.")
+    model = load_estimator(args.model)
     if args.format == "sql":
         text = model.to_sql(args.dialect, args.table, args.key, args.view, types) + "\n"
     elif args.format == "pmml":
         text = model.to_pmml(types)
     else:
         text = model.to_python() if args.format == "python" else model.to_json()
-    if args.out:
-        write_text_atomically(args.out, text)
-        print(f"model written to {args.out}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    write_result(text, args.out, "model")
     return 0
 
 

@@ -10,7 +10,8 @@ from textwrap import fill
 from typing import Any
 
 from soar_jax._base import InputError, NothingFoundWarning
-from soar_jax.cli.options import add_training_options, check_out, make_model, training_table
+from soar_jax.cli.files import check_out
+from soar_jax.cli.options import add_training_options, make_model, training_table
 
 
 def add_parser(commands: Any) -> None:

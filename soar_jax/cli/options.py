@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soar_jax._base import InputError, number_of
@@ -150,19 +149,6 @@ def make_model(args: argparse.Namespace) -> Any:
     return kind(**{name: value for name, value in given.items() if value is not None})
 
 
-def estimator_in(path: str, command: str) -> Any:
-    """Read the fitted estimator of a model file; a committee has no rules of its own to name."""
-    from soar_jax.estimators.load import load
-    from soar_jax.posterior.committee import Committee
-
-    if not Path(path).is_file():
-        raise InputError(f"There is no model file {path}.")
-    model = load(path)
-    if isinstance(model, Committee):
-        raise InputError(f"soar {command} needs one pair of rule sets, and {path} holds a committee of many.")
-    return model
-
-
 def _required(args: argparse.Namespace) -> dict[str, list[str]] | None:
     """Rules that must be in, by side."""
     sides = {"positive": args.require_positive, "negative": args.require_negative}
@@ -178,50 +164,3 @@ def _directions(given: list[str] | None) -> dict[str, str] | None:
             raise InputError(f"--direction wants COLUMN=+ or COLUMN=-, got {text!r}.")
         found[name] = sign
     return found or None
-
-
-def check_out(path: str) -> Path:
-    """Find out before the work, not after it, that a file cannot be written."""
-    out = Path(path)
-    if out.is_dir():
-        raise InputError(f"{path} is a folder; name a file.")
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
-    return out
-
-
-def load_estimator(path: str) -> Any:
-    """Read a saved estimator; a committee will not do."""
-    from soar_jax.estimators.load import load
-
-    if not Path(path).is_file():
-        raise InputError(f"There is no model file {path}.")
-    model = load(path)
-    if not hasattr(model, "positive_rules_"):
-        raise InputError(f"{path} holds a committee, not one pair of rule sets; give a model saved by soar fit.")
-    return model
-
-
-def labelled_table(
-    path: str, target: str, missing: list[str], model: Any, drop: list[str] | None = None
-) -> tuple[pd.DataFrame, Any]:
-    """Read rows and their labels, spelt as the model spells them: a file may say 1, 1.0 or "1"."""
-    from soar_jax.data.columns import level_text
-    from soar_jax.data.read import read_table
-    from soar_jax.data.table import require_columns
-
-    table = read_table(path, missing)
-    require_columns(table, [target, *(drop or [])], "The command names")
-    y = table[target]
-    if y.isna().any():
-        raise InputError(
-            f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
-        )
-    spelt = {level_text(label): label for label in model.classes_}
-    labels = [level_text(value) for value in y]
-    unknown = sorted(set(labels) - set(spelt))
-    if unknown:
-        raise InputError(f"The target column {target!r} has {len(unknown)} labels that the model does not know.")
-    import numpy as np
-
-    return table.drop(columns=[target, *(drop or [])]), np.array([spelt[label] for label in labels])

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
-from soar_jax._base import InputError
-from soar_jax._files import write_text_atomically
-from soar_jax.cli.options import check_out
+from soar_jax.cli.files import check_out, load_model, write_result
 
 
 def add_parser(commands: Any) -> None:
@@ -26,22 +22,15 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write label, probability and state of every row."""
     from soar_jax.data.read import read_table
-    from soar_jax.estimators.load import load
 
-    if not Path(args.model).is_file():
-        raise InputError(f"There is no model file {args.model}.")
     if args.out:
         check_out(args.out)
-    model = load(args.model)
+    model = load_model(args.model)
     result = model.predict_table(read_table(args.table, args.na))
     if args.json:
         text = result.to_json(orient="records", lines=True, force_ascii=False)
         text = text if text.endswith("\n") else text + "\n"
     else:
         text = result.to_csv(index=False)
-    if args.out:
-        write_text_atomically(args.out, text)
-        print(f"{len(result):,} predictions written to {args.out}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    write_result(text, args.out, f"{len(result):,} predictions")
     return 0

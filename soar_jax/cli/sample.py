@@ -10,7 +10,8 @@ import warnings
 from typing import Any
 
 from soar_jax._files import write_text_atomically
-from soar_jax.cli.options import add_training_options, check_out, make_model, training_table
+from soar_jax.cli.files import check_out
+from soar_jax.cli.options import add_training_options, make_model, training_table
 from soar_jax.sampling import settings
 
 WIDTH = 79

@@ -68,4 +68,4 @@ def test_a_missing_file_and_a_committee_are_refused(model, tmp_path, capsys):
     committee = Committee(rules, (one, one), np.ones(1), rates, made.classes_, 1, ("a", "b"), "Trusted.", True)
     committee.save(tmp_path / "c.json")
     assert main(["export", str(tmp_path / "c.json"), "--format", "json"]) == 2
-    assert "export the fitted model instead" in capsys.readouterr().err
+    assert "holds a committee" in capsys.readouterr().err
