@@ -46,21 +46,12 @@ def run(args: argparse.Namespace) -> int:
     out = check_out(args.out)
     X, y = training_table(args)
     model = make_model(args)
-    held_X, held_y = None, None
-    if args.holdout:
-        from sklearn.model_selection import train_test_split
-
-        try:
-            X, held_X, y, held_y = train_test_split(X, y, test_size=args.holdout, random_state=args.seed)
-        except ValueError as error:
-            raise InputError(f"The table cannot be split: {error}") from None
+    model.set_params(holdout=args.holdout)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
         model.fit(X, y)
-    if held_X is not None:
-        model.measure_fresh(held_X, held_y)
     model.save(out)
-    summary = _summary(model, X, y, held_X, held_y)
+    summary = _summary(model, X, y)
     check = None if args.noise_check is None else model.noise_check(X, y, args.noise_check, random_state=args.seed)
     if args.json:
         noise = None if check is None else check.to_dict()
@@ -70,10 +61,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, Any]:
+def _summary(model: Any, X: Any, y: Any) -> dict[str, Any]:
     import numpy as np
 
-    def report(table: Any, labels: Any) -> dict[str, Any]:
+    is_held = np.zeros(len(X), dtype=bool)
+    is_held[model.held_out_] = True
+
+    def report(which: Any) -> dict[str, Any]:
+        table, labels = X[which], y[which]
         cases = {name: int(count) for name, count in model.taxonomy(table, labels).items()}
         rows = len(labels)
         ambiguous = sum(cases[name] for name in ("AAP", "AAN", "PAP", "PAN"))
@@ -95,8 +90,8 @@ def _summary(model: Any, X: Any, y: Any, held_X: Any, held_y: Any) -> dict[str, 
         "conclusion": model.conclude(),
         "is_local_optimum": model.is_local_optimum_,
         "certificate": str(model.certificate_),
-        "training": report(X, y),
-        "holdout": None if held_X is None else report(held_X, held_y),
+        "training": report(~is_held),
+        "holdout": report(is_held) if is_held.any() else None,
     }
 
 

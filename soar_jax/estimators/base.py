@@ -166,6 +166,7 @@ class RuleSetClassifier(
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
             given = self._read_constraints(frame)
             held = self._hold_out(is_true)
+            self.held_out_: IntArray = self.__dict__.pop("_used")[held]
             training = frame.loc[~held], is_true[~held], weights[~held]
             given = self._choose_columns(training, given, started)
             self._search(self._candidates_of(*training, given), started)
@@ -227,6 +228,7 @@ class RuleSetClassifier(
         check_classification_targets(labels)
         weights = whole_weights(sample_weight, len(frame))
         used = weights > 0
+        self._used = np.flatnonzero(used)
         self.classes_ = np.unique(labels)
         if len(np.unique(labels[used])) < _TWO:
             raise InputError(

@@ -127,6 +127,8 @@ class SOARClassifier(RuleSetClassifier):
         Negative log joint of the pair (natural logarithm).
     gain_ : float
         By how many nats the rows favour the pair over no rules at all, or over the required ones alone.
+    held_out_ : array
+        With ``holdout``: positions of the rows that were set aside.
     fresh_states_ : DataFrame
         With ``holdout``: rows, claimed rate and fresh rate of each state, with a 90 % interval.
     certificate_ : Certificate

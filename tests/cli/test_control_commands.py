@@ -51,6 +51,19 @@ def test_edit_saves_a_new_model_with_its_log_and_leaves_the_old_one(saved, capsy
     assert len(load(new).edits_) == 3 and (saved / "m.json").read_bytes() == old
 
 
+def test_a_model_with_rows_held_out_is_edited_by_the_whole_table(saved, capsys, tmp_path):
+    """Which rows were held out follows from the seed in the model file."""
+    table, model = str(saved / "train.csv"), str(tmp_path / "held.json")
+    args = ["fit", table, "--target", "outcome", "--positive", "sick", "--holdout", "0.25", "--rounds", "1", "--json"]
+    assert main([*args, "--max-patterns", "20", "--seed", "3", "--out", model]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["training"]["rows"] + summary["holdout"]["rows"] == 200 and summary["holdout"]["rows"] == 50
+    assert sum(summary["holdout"]["taxonomy"].values()) == load(model).fresh_states_["rows"].sum() == 50
+    side = "P1" if summary["positive_rules"] else "N1"
+    args = ["--reason", "no", "--table", table, "--target", "outcome", "--out", str(tmp_path / "new.json")]
+    assert main(["edit", model, "--remove", side, *args]) == 0
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
