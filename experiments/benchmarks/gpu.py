@@ -37,6 +37,8 @@ gpu_device_info {
 }
 """
 NUM_RESTARTS = 64
+SECONDS_PER_LAUNCH = 4e-6
+BANDWIDTH = 2.039e12
 NOT_LAUNCHED = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "conditional", "call"}
 
 
@@ -59,6 +61,11 @@ class Cost:
         """Write launches, and loops in brackets."""
         parts = [f"{'?' if turns is None else turns} x ({cost.describe()})" for cost, turns in self.loops]
         return " + ".join([str(self.kernels), *parts])
+
+    @property
+    def launches(self) -> int:
+        """All launches, those of loops counted turn by turn; of a loop of unknown length one turn."""
+        return self.kernels + sum((1 if turns is None else turns) * cost.launches for cost, turns in self.loops)
 
     @property
     def unknown_loops(self) -> int:
@@ -187,7 +194,12 @@ def main(argv=None) -> dict:
     found = {}
     for name, (program, arguments) in programs(fitted.target, fitted.included).items():
         cost = in_float64(lambda program=program, arguments=arguments: cost_of(compiled(program, arguments, place)))()
-        found[name] = {"launches": cost.describe(), "kernels": cost.kernels, "unknown_loops": cost.unknown_loops}
+        found[name] = {
+            "launches": cost.describe(),
+            "kernels": cost.kernels,
+            "total": cost.launches,
+            "unknown_loops": cost.unknown_loops,
+        }
         study.say(f"{name}: {cost.describe()}")
     num_words, num_slots = fitted.target.problem.bits.shape[1:]
     lines = [
@@ -196,9 +208,24 @@ def main(argv=None) -> dict:
         "are kernels, library calls and copies; a loop is written `turns x (launches per turn)`, with `?` where only the device "
         "knows how many, and then every turn waits for the host.",
         "",
+        f"**Cost model.** Small kernels cost their launch: {SECONDS_PER_LAUNCH * 1e6:.0f} microseconds each is assumed, not measured; a wait "
+        "for the host costs several times that. *Estimate* is launches times that figure, with one turn of each loop of unknown "
+        "length, and leaves out the work itself (a read of the pool moves "
+        f"{fitted.target.problem.bits.nbytes / 2e6:.1f} MB, {fitted.target.problem.bits.nbytes / 2 / BANDWIDTH * 1e6:.0f} microseconds at the "
+        "description's bandwidth).",
+        "",
         *table(
-            ["program", "launches", "loops that wait for the host"],
-            [[name, f"`{f['launches']}`", f["unknown_loops"]] for name, f in found.items()],
+            ["program", "launches", "in all", "loops that wait for the host", "estimate, ms"],
+            [
+                [
+                    name,
+                    f"`{f['launches']}`",
+                    f"{f['total']:,}",
+                    f["unknown_loops"],
+                    f"{f['total'] * SECONDS_PER_LAUNCH * 1e3:.2f}",
+                ]
+                for name, f in found.items()
+            ],
         ),
     ]
     return study.save({"programs": found}, "What an A100 would be asked to do", lines)
