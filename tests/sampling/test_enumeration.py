@@ -74,7 +74,7 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1, num
     num_effective = effective_draws(draws, sizes) if num_temperatures == 1 else np.inf
     assert 0.5 * np.abs(visited - exact).sum() <= max(0.03, 3 * expected_variation(exact, num_effective))
     for side, n in enumerate(sizes):
-        truth = exact.sum(axis=1 - side) @ subsets[side]
+        truth = np.clip(exact.sum(axis=1 - side) @ subsets[side], 0, 1)
         by_chain = draws.included[:, :, side, :n].mean(axis=1)
         error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_CHAINS)
         # five Monte Carlo errors of 32 chains, or of as many draws as there are in effect where the chains happen to
