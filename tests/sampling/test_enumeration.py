@@ -74,7 +74,7 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1, num
     num_effective = effective_draws(draws, sizes) if num_temperatures == 1 else np.inf
     assert 0.5 * np.abs(visited - exact).sum() <= max(0.03, 3 * expected_variation(exact, num_effective))
     for side, n in enumerate(sizes):
-        truth = exact.sum(axis=1 - side) @ subsets[side]
+        truth = np.clip(exact.sum(axis=1 - side) @ subsets[side], 0, 1)
         by_chain = draws.included[:, :, side, :n].mean(axis=1)
         error = by_chain.std(axis=0, ddof=1) / np.sqrt(NUM_CHAINS)
         # five Monte Carlo errors of 32 chains, or of as many draws as there are in effect where the chains happen to
@@ -109,9 +109,9 @@ def test_the_enumerated_posterior_under_constraints_is_sampled_and_so_is_its_evi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_temperatures", [1, 5])
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(("name", "num_temperatures"), [*((name, 5) for name in PLANS), ("default", 1)])
 def test_every_kernel_samples_enumerated_posteriors_under_constraints(name, num_temperatures):
+    """Without tempering only the mixture: on a full side most kernels alone go from rule to rule through none."""
     for problem, constraints in zip(PROBLEMS[1:9:2], CONSTRAINTS.values(), strict=True):
         check(*problem, PLANS[name], num_temperatures, thin=2, **constraints)
 
