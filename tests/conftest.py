@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from tests.oracles import log_rules, log_state
 
+settings.register_profile("soar", deadline=None)  # a busy machine is no bug
+settings.load_profile("soar")
 os.environ["SOAR_PROGRAMS"] = "off"  # tests leave nothing in the user's cache
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
