@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 from soar_jax import keep_programs
 
@@ -11,9 +12,9 @@ def run(folder):
     code = "import sys; from soar_jax.cli.main import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["fit", "--dataset", "synthetic", "--rounds", "1", "--max-length", "1"]
     environment = {**os.environ, "SOAR_PROGRAMS": str(folder)}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], env=environment, check=True, capture_output=True, text=True
-    )
+    with tempfile.TemporaryDirectory() as there:  # the command saves its model where it runs
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(command, env=environment, cwd=there, check=True, capture_output=True, text=True)
 
 
 def test_a_second_command_compiles_nothing_anew_and_prints_the_same(tmp_path):
