@@ -27,6 +27,7 @@ from soar_jax._base import FloatArray
 
 WINDOW = 24.0
 NUM_NODES = 20
+_SLACK = 1e-12
 
 
 def quadrature() -> FloatArray:
@@ -42,7 +43,8 @@ def _log_far_tail(k: jax.Array, m: jax.Array, bound: jax.Array, rule: jax.Array)
     k / p^2 + m / (1 - p)^2; the part that shrinks along the way is taken at the end of a first guess.
     """
     bound = jnp.broadcast_to(bound, k.shape)
-    is_upper = k * (1 - bound) <= m * bound
+    # some slack, so that rounding at a rate of exactly the bound cannot make two computations of this disagree
+    is_upper = k * (1 - bound) <= m * bound + _SLACK * (k + m)
     # mirror a lower tail, so that the integral always runs from `start` up to 1
     ahead, behind = jnp.where(is_upper, m, k), jnp.where(is_upper, k, m)
     start = jnp.where(is_upper, bound, 1 - bound)

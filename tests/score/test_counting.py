@@ -56,8 +56,9 @@ def test_the_branches_of_other_devices_give_the_same_flips(max_weight):
     together = jax.jit(look_up_together)(problem, pairs, moves, wanted, known)
     assert np.array_equal(in_turn, together) and (np.asarray(in_turn) >= 0).sum() == 4
     if problem.rule.size:
+        one_way, other_way = jax.jit(best_by_bounds), jax.jit(best_of_all)
         for k in range(6):
             pair = jax.tree.map(lambda leaf, k=k: leaf[k], pairs)
-            by_bounds = jax.jit(best_by_bounds)(problem, pair, moves[k] % 2, moves[k] >= 2)
-            of_all = jax.jit(best_of_all)(problem, pair, moves[k] % 2, moves[k] >= 2)
+            by_bounds = one_way(problem, pair, moves[k] % 2, moves[k] >= 2)
+            of_all = other_way(problem, pair, moves[k] % 2, moves[k] >= 2)
             assert np.array_equal(by_bounds[0], of_all[0]) and float(by_bounds[1]) == pytest.approx(float(of_all[1]))
