@@ -20,10 +20,10 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
-All pages are of the present search but the benchmarks `fit` and `pricing` (half its patience) and `adult` (the first model).
-Of the present sampler are `sbc`, `noise`, `uncertainty`, `rule_learners` and the benchmark `gpu`; `posterior_convergence` and
-`calibration` are of the sampler before far tails were looked up; `ingredients` and the benchmarks `flips` and `samplers` of the
-first one. Those are to be run again.
+All pages are of the present search but the benchmark `pricing` (half its patience). Of the present sampler are `sbc`, `noise`,
+`uncertainty`, `adult`, `rule_learners` and the benchmarks `merging`, `flips`, `samplers` and `gpu`; `posterior_convergence` and
+`calibration` are of the sampler before far tails were looked up, `ingredients` of the first one. Those are to be run again,
+and `verdict` for the first time.
 """
 
 BENCHMARKS_HEAD = """# Benchmarks

@@ -1,6 +1,7 @@
 """Effective samples per second of the number of positive rules on Car, 100 candidates a side, against peers' samplers.
 
-The same log joint (collapsed, with the package's default priors) is given to PyMC's BinaryGibbsMetropolis, to
+The same log joint (collapsed, with opinions and a rule prior as published: rates without bounds, whose integral every
+rival can write as a beta function) is given to PyMC's BinaryGibbsMetropolis, to
 BlackJAX's random-walk Metropolis and to NumPyro's DiscreteHMCGibbs. Compilation is timed apart. Peers walk at one
 temperature and start from the fitted pair, so what they report is the mixing of the mode they are in. BlackJAX's
 walk and ours run as many chains side by side; PyMC's and NumPyro's run four.
@@ -21,7 +22,7 @@ from scipy.special import betaln
 from sklearn.model_selection import train_test_split
 
 from experiments.study import RESULTS, Study, table
-from soar_jax import SOARClassifier, datasets
+from soar_jax import Opinion, RulePrior, SOARClassifier, datasets
 from soar_jax.posterior.diagnosis import figures_of
 from soar_jax.sampling.plan import FLIP
 from soar_jax.sampling.run import run
@@ -36,7 +37,15 @@ OURS = f"soar_jax, flips at one temperature, {MANY_CHAINS} chains"
 def setting():
     X, y = datasets.load_car()
     X, _, y, _ = train_test_split(X, y, train_size=1200, random_state=0)
-    model = SOARClassifier(max_patterns=100, min_support=0.02, max_length=3).fit(X, y)
+    model = SOARClassifier(
+        max_patterns=100,
+        min_support=0.02,
+        max_length=3,
+        search="annealing",
+        consensus=Opinion(0.95, share=0.05),
+        ambiguous=Opinion(0.5, share=0.5),
+        rule_prior=RulePrior(1, 100),
+    ).fit(X, y)
     table = model.pools_
     from soar_jax.rules import Rule
 
@@ -64,7 +73,7 @@ def dense_log_joint(numeric, model, covers, lengths, y, log_beta):
             hits, misses = (positives, negatives) if k in (0, 2) else (negatives, positives)
             total = total + log_beta(hits + hyper.alpha[k], misses + hyper.beta[k])
         for side in (0, 1):
-            for length, size in enumerate(hyper.pool_size[side], start=1):
+            for length, size in enumerate(hyper.searched[side], start=1):
                 if size:
                     n = numeric.dot(parts[side], (lengths[side] == length).astype(float))
                     a, b = hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1]
@@ -225,7 +234,7 @@ def main(argv=None) -> dict:
     z = np.concatenate([fitted[side, : len(lengths[side])] for side in (0, 1)]).astype(float)
     log_joint = dense_log_joint(np, model, [c.astype(float) for c in covers], lengths, y.astype(float), betaln)
     hyper = model.fitted_pair_.target.hyper
-    is_used = hyper.pool_size > 0
+    is_used = hyper.searched > 0
     constant = betaln(hyper.alpha, hyper.beta).sum() + betaln(hyper.rule_alpha, hyper.rule_beta)[is_used].sum()
     if abs(log_joint(z) - constant + model.score_) > 1e-8 * abs(model.score_):
         raise RuntimeError(f"the rivals' log joint {log_joint(z) - constant} is not ours, {-model.score_}")
