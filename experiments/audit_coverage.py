@@ -262,7 +262,7 @@ def exact_posterior(signs, y, hyper, rng, num_draws):
         kernels=(),
         acceptance=np.zeros((0, 1)),
         swap_probability=np.zeros(0),
-        round_trips=np.zeros(1, dtype=np.int64),
+        arrivals=np.zeros(1, dtype=np.int64),
         log_evidence=np.nan,
         log_evidence_error=np.nan,
     )

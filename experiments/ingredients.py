@@ -65,7 +65,7 @@ def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: f
         points.append(
             {"seconds": clock[blocks - 1], "r_hat": figures["r_hat"].max(), "ess_bulk": figures["ess_bulk"].min()}
         )
-    return {"num_draws": post.num_draws, "round_trips": draws.round_trips.tolist(), "points": points}
+    return {"num_draws": post.num_draws, "arrivals": draws.arrivals.tolist(), "points": points}
 
 
 def main(argv=None) -> dict:
@@ -97,14 +97,14 @@ def main(argv=None) -> dict:
         "watches; four chains, default fits. One run each: differences of a factor of two are noise.",
         "",
         *table(
-            ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "round trips"],
+            ["pool and plan", "draws", "worst R-hat", "least bulk ESS", "arrivals"],
             [
                 [
                     name,
                     c["num_draws"],
                     f"{c['points'][-1]['r_hat']:.3f}" if c["points"] else "too few draws",
                     f"{c['points'][-1]['ess_bulk']:.0f}" if c["points"] else "",
-                    min(c["round_trips"]),
+                    min(c["arrivals"]),
                 ]
                 for name, c in curves.items()
             ],

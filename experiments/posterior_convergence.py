@@ -50,7 +50,7 @@ def judged(study: Study, label: str, model: SOARClassifier, **settings) -> dict:
         "r_hat": float(figures["r_hat"].max()),
         "ess": float(figures[["ess_bulk", "ess_tail"]].min(axis=None)),
         "inclusion_error": verdict.inclusion_error,
-        "round_trips": verdict.round_trips,
+        "arrivals": verdict.arrivals,
         "no_rules": verdict.no_rules,
         "log_odds": verdict.log_odds,
         "log_evidence": post.draws.log_evidence,
@@ -79,7 +79,7 @@ def main(argv=None) -> dict:
 
 def lines_of(by_seed: list[dict], by_table: list[dict]) -> list[str]:
     header = ["run", "rows", "candidates", "left out", "s", "draws", "ladder", "barrier", "worst R-hat", "least ESS",
-              "inclusion error", "round trips", "P(no rules)", "log evidence", "verdict"]  # fmt: skip
+              "inclusion error", "arrivals", "P(no rules)", "log evidence", "verdict"]  # fmt: skip
 
     def row(r: dict) -> list:
         return [
@@ -94,7 +94,7 @@ def lines_of(by_seed: list[dict], by_table: list[dict]) -> list[str]:
             f"{r['r_hat']:.3f}",
             f"{r['ess']:.0f}",
             f"{r['inclusion_error']:.3f}",
-            min(r["round_trips"]),
+            min(r["arrivals"]),
             f"{r['no_rules']:.3f}",
             f"{r['log_evidence']:.2f} ± {r['log_evidence_error']:.2f}",
             "trusted" if r["is_trusted"] else "refused",

@@ -20,7 +20,7 @@ def to_arviz(post: Posterior) -> Any:
 
     ``posterior``: membership by rule, rows and positive rate by state, sizes; ``sample_stats``: log joint and its
     parts, acceptance by move at the cold end, mean swap chance of the ladder; ``constant_data``: the ladder, its
-    swap chances, acceptance by move and temperature, round trips, and the verdict.
+    swap chances, acceptance by move and temperature, arrivals from the prior, and the verdict.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its own refactoring once a day
@@ -54,7 +54,7 @@ def to_arviz(post: Posterior) -> Any:
         "inverse_temperature": draws.ladder,
         "swap_probability": draws.swap_probability,
         "acceptance": draws.acceptance,
-        "round_trips": draws.round_trips,
+        "arrivals": draws.arrivals,
         "is_trusted": np.array(verdict.is_trusted),
     }
     dims |= {
@@ -62,7 +62,7 @@ def to_arviz(post: Posterior) -> Any:
         "inverse_temperature": ["temperature"],
         "swap_probability": ["gap"],
         "acceptance": ["move", "temperature"],
-        "round_trips": ["ladder"],
+        "arrivals": ["ladder"],
     }
     groups = {"posterior": posterior, "sample_stats": stats, "constant_data": constants}
     if "posterior" in inspect.signature(arviz.from_dict).parameters:

@@ -16,7 +16,7 @@ NEAR_R_HAT = 1.05
 MIN_ESS = 400
 MIN_CHAINS = 4
 MIN_COLD_CHAINS = 16
-MIN_ROUND_TRIPS = 3
+MIN_ARRIVALS = 3
 TELLING = 0.1
 """Rules per draw outside the pools from which on the verdict speaks of them."""
 MANY_CANDIDATES = 200
@@ -47,8 +47,8 @@ class Diagnosis:
         Log posterior odds of any rules over none, by the evidence; NaN where that is not known.
     left_out : float
         Rules per draw that are mined patterns but no candidates, estimated around the fitted pair; NaN if not known.
-    round_trips : list of int
-        Replicas that came back from the prior, by chain; empty without tempering.
+    arrivals : list of int
+        Replicas that arrived at the cold end from the prior, by chain; empty without tempering.
     problems : list of str
         What is wrong; empty when the run can be trusted.
     advice : list of str
@@ -62,7 +62,7 @@ class Diagnosis:
     no_rules: float
     log_odds: float
     left_out: float
-    round_trips: list[int]
+    arrivals: list[int]
     problems: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ class Diagnosis:
             "no_rules": self.no_rules,
             "left_out": self.left_out if np.isfinite(self.left_out) else None,
             "log_odds_of_rules": self.log_odds if np.isfinite(self.log_odds) else None,
-            "round_trips": self.round_trips,
+            "arrivals": self.arrivals,
             "functionals": table.to_dict(orient="index"),
         }
 
@@ -175,7 +175,7 @@ class Figures:
         See `Diagnosis`.
     num_unsettled : int
         Rules and families whose inclusion has a larger standard error than `MAX_ERROR`.
-    round_trips : list of int
+    arrivals : list of int
         By chain; empty without tempering.
     least_swap_probability : float
         Of neighbours on the ladder.
@@ -193,7 +193,7 @@ class Figures:
     no_rules: float
     log_odds: float
     left_out: float
-    round_trips: list[int]
+    arrivals: list[int]
     least_swap_probability: float
     num_temperatures: int
     num_chains: int
@@ -241,16 +241,16 @@ def _check_agreement(figures: Figures) -> list[str]:
     return problems
 
 
-def _has_few_trips(figures: Figures) -> bool:
-    return bool(figures.round_trips) and min(figures.round_trips) < MIN_ROUND_TRIPS
+def _has_few_arrivals(figures: Figures) -> bool:
+    return bool(figures.arrivals) and min(figures.arrivals) < MIN_ARRIVALS
 
 
 def _check_ladder(figures: Figures) -> list[str]:
     """Whether replicas wander along the whole ladder."""
-    if not _has_few_trips(figures):
+    if not _has_few_arrivals(figures):
         return []
-    least = min(figures.round_trips)
-    return [f"in a chain only {least} replicas have arrived from the prior (at least {MIN_ROUND_TRIPS} wanted)"]
+    least = min(figures.arrivals)
+    return [f"in a chain only {least} replicas have arrived from the prior (at least {MIN_ARRIVALS} wanted)"]
 
 
 def _advise(figures: Figures) -> list[str]:
@@ -260,7 +260,7 @@ def _advise(figures: Figures) -> list[str]:
         advice.append(f"leave num_temperatures out, or use num_chains={MIN_COLD_CHAINS}")
     elif figures.num_chains < MIN_CHAINS:
         advice.append(f"use num_chains={MIN_CHAINS}")
-    if _has_few_trips(figures) and figures.least_swap_probability < 0.2:  # noqa: PLR2004
+    if _has_few_arrivals(figures) and figures.least_swap_probability < 0.2:  # noqa: PLR2004
         advice.append(f"use a longer ladder (num_temperatures={2 * figures.num_temperatures})")
     if figures.was_stopped:
         advice.append("give it a larger time_budget, or call it again with the same save_to")
@@ -288,7 +288,7 @@ def judge(figures: Figures) -> Diagnosis:
         figures.no_rules,
         figures.log_odds,
         figures.left_out,
-        figures.round_trips,
+        figures.arrivals,
         problems,
         advice,
     )

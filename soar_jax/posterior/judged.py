@@ -141,7 +141,7 @@ class JudgedDraws:
             no_rules=self._probability_of_no_rules(),
             log_odds=self._log_odds_of_rules(),
             left_out=self.fitted.left_out,
-            round_trips=[int(n) for n in self.draws.round_trips] if len(self.draws.ladder) > 1 else [],
+            arrivals=[int(n) for n in self.draws.arrivals] if len(self.draws.ladder) > 1 else [],
             least_swap_probability=float(self.draws.swap_probability.min(initial=1.0)),
             num_temperatures=len(self.draws.ladder),
             num_chains=self.num_chains,

@@ -48,7 +48,7 @@ class Draws:
         Names of the plan's kernels.
     acceptance : (num_kernels, num_temperatures) float64
     swap_probability : (num_temperatures - 1,) float64
-    round_trips : (num_chains,) int64
+    arrivals : (num_chains,) int64
     log_evidence, log_evidence_error : float
         Log marginal likelihood by bridges along the ladder, and its standard error: of the labels, and of every pattern
         outside the pools being out. NaN without a ladder that ends at the posterior.
@@ -69,7 +69,7 @@ class Draws:
     kernels: tuple[str, ...]
     acceptance: FloatArray
     swap_probability: FloatArray
-    round_trips: IntArray
+    arrivals: IntArray
     log_evidence: float
     log_evidence_error: float
     was_stopped: bool = False
@@ -154,7 +154,7 @@ def join(blocks: Sequence[Block], info: RunInfo, num_draws: int | None = None) -
         kernels=info.kernels,
         acceptance=sums.acceptance.mean(axis=0) / num_rounds,
         swap_probability=sums.swap_probability.mean(axis=0) / num_rounds,
-        round_trips=sums.round_trips.astype(np.int64),
+        arrivals=sums.arrivals.astype(np.int64),
         log_evidence=evidence,
         log_evidence_error=error,
         was_stopped=info.was_stopped,

@@ -84,7 +84,7 @@ class RoundSums(NamedTuple):
         Weights of the geometric bridge between neighbours, at the hotter and at the colder one; see `bridge_weights`.
     acceptance : (num_chains, num_kernels, num_temperatures) float64
     swap_probability : (num_chains, num_temperatures - 1) float64
-    round_trips : (num_chains,) int32
+    arrivals : (num_chains,) int32
         Replicas that arrived at the cold end from the prior.
     """
 
@@ -95,7 +95,7 @@ class RoundSums(NamedTuple):
     bridge_down: Leaf
     acceptance: Leaf
     swap_probability: Leaf
-    round_trips: Leaf
+    arrivals: Leaf
 
 
 class Draw(NamedTuple):
@@ -181,7 +181,7 @@ def _swap(rng_keys: jax.Array, replicas: Replicas, ladder: jax.Array) -> tuple[R
     return Replicas(jax.tree.map(reorder, replicas.states), reorder(replicas.journey), replicas.round), probability
 
 
-def _count_trips(journey: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _count_arrivals(journey: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Note which replicas stand at an end of the ladder; return the journeys and the arrivals from the prior.
 
     At the hot end a replica is drawn afresh, so that each arrival is independent of what the chain knew before.
@@ -208,7 +208,7 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
     # the prior is carried along as a sum of differences: take it afresh before rounding can add up
     states = jax.vmap(jax.vmap(state_of, (None, 0)), (None, 0))(context.problem, states.pair)
     replicas, probability = _swap(keys[:, 1], replicas._replace(states=states), ladder)
-    journey, trips = _count_trips(replicas.journey)
+    journey, arrivals = _count_arrivals(replicas.journey)
     states = replicas.states
     included = states.pair.included
     sums = RoundSums(
@@ -218,7 +218,7 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
         *bridge_weights(states.log_likelihood, ladder, setup.centre),
         acceptance,
         probability,
-        trips,
+        arrivals,
     )
     return Replicas(states, journey, replicas.round + 1), sums
 

@@ -44,7 +44,7 @@ def posterior_of(target, pairs, times, counts, log_joint, classes=(0, 1), positi
             kernels=(),
             acceptance=np.zeros((0, 1)),
             swap_probability=np.zeros(0),
-            round_trips=np.zeros(2, dtype=np.int64),
+            arrivals=np.zeros(2, dtype=np.int64),
             log_evidence=np.nan,
             log_evidence_error=np.nan,
         ),

@@ -20,7 +20,7 @@ def figures(**changes):
         no_rules=0.0,
         log_odds=12.3,
         left_out=0.02,
-        round_trips=[9, 12],
+        arrivals=[9, 12],
         least_swap_probability=0.5,
         num_temperatures=10,
         num_chains=4,
@@ -54,9 +54,9 @@ def test_a_good_run_is_trusted_without_advice():
         (dict(num_unsettled=2, inclusion_error=0.11), "2 rules or families is not settled", "num_draws=4000"),
         (dict(num_chains=1), "single chain", "num_chains=4"),
         (dict(num_chains=2), "2 chains may agree by chance", "num_chains=4"),
-        (dict(num_temperatures=1, round_trips=[]), "without tempering 4 chains", "leave num_temperatures out"),
+        (dict(num_temperatures=1, arrivals=[]), "without tempering 4 chains", "leave num_temperatures out"),
         (dict(num_draws=3), "3 draws per chain cannot be judged", "num_draws=12"),
-        (dict(round_trips=[2, 9], least_swap_probability=0.1), "only 2 replicas", "num_temperatures=20"),
+        (dict(arrivals=[2, 9], least_swap_probability=0.1), "only 2 replicas", "num_temperatures=20"),
     ],
 )
 def test_each_problem_alone_is_found_and_named(changes, problem, advice):
@@ -75,7 +75,7 @@ def test_advice_follows_the_run():
     assert any("max_patterns" in line for line in judge(figures(cells=bad, num_candidates=201)).advice)
     assert any("power=0.1" in line for line in judge(figures(cells=bad, num_rows=10_001)).advice)
     assert not any("power" in line for line in judge(figures(cells=bad, num_rows=10_001, power=0.1)).advice)
-    assert not any("num_temperatures" in a for a in judge(figures(round_trips=[2, 9])).advice)  # swaps are fine
+    assert not any("num_temperatures" in a for a in judge(figures(arrivals=[2, 9])).advice)  # swaps are fine
 
 
 def test_constant_functionals_are_no_problem():

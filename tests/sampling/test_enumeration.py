@@ -89,7 +89,7 @@ def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem
     draws, values = check(*problem, PLANS["default"], 5, num_draws=600)
     # 1e-5 of right runs are further off
     assert abs(draws.log_evidence - logsumexp(values)) < 4.5 * draws.log_evidence_error + 1e-3
-    assert (draws.round_trips > 0).all()
+    assert (draws.arrivals > 0).all()
     assert draws.ladder[0] == 0 and draws.ladder[-1] == 1 and (np.diff(draws.ladder) > 0).all()
 
 
