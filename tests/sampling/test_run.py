@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import fields
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -16,7 +17,7 @@ from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from soar_jax.sampling.sampler import prior_pair
 from soar_jax.sampling.saved_run import SavedRun, fingerprint
 from soar_jax.sampling.settings import ladder_length
-from soar_jax.sampling.temper import RoundSums, adapt_ladder, bridge_weights, initial_ladder
+from soar_jax.sampling.temper import RoundSums, _count_arrivals, adapt_ladder, bridge_weights, initial_ladder
 from tests.problems import enumerate_log_joints, random_problem, tiny_target
 
 SETTINGS = dict(seed=3, num_warmup=100, num_chains=2, num_temperatures=3, thin=2)
@@ -256,3 +257,13 @@ def test_bridges_give_the_known_evidence_of_a_gaussian_wherever_their_centre_lie
 def test_the_ladder_grows_with_the_gain_and_is_one_of_a_few_lengths():
     lengths = [ladder_length(gain) for gain in (0.0, 1.0, 30.0, 200.0, 600.0, 4000.0, 1e6)]
     assert lengths == sorted(lengths) and lengths[0] == 8 and lengths[-1] == 24 and len(set(lengths)) >= 4
+
+
+def test_only_replicas_that_come_from_the_prior_count_as_arrivals():
+    """Two chains of three temperatures: the one at the cold end was last at the prior, and last at the cold end."""
+    journey = jnp.array([[1, 0, 2], [0, 2, 1]], jnp.int32)
+    after, arrivals = _count_arrivals(journey)
+    assert arrivals.tolist() == [1, 0]
+    assert after.tolist() == [[2, 0, 1], [2, 2, 1]]
+    alone, none = _count_arrivals(jnp.array([[0], [1]], jnp.int32))  # without a ladder there is no prior to come from
+    assert none.tolist() == [0, 0] and alone.tolist() == [[1], [1]]
