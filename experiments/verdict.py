@@ -15,8 +15,8 @@ from scipy.special import logsumexp
 
 from experiments.study import Study, table
 from soar_jax import SOARClassifier
+from soar_jax._base import MAX_RULES
 from soar_jax.score.host_bounded import log_beta_between
-from soar_jax.score.problem import MAX_RULES
 from soar_jax.score.tables import prior_table
 from soar_jax.states import hits_and_misses
 

@@ -54,6 +54,11 @@ def in_float64(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+NUM_PLANES = 6
+MAX_RULES = (1 << NUM_PLANES) - 1
+"""Rules per side at most: how many of them cover a row has `NUM_PLANES` binary digits (`soar_jax.score.pair`)."""
+
+
 def round_up_to_bucket(size: int, minimum: int = 8) -> int:
     """Pad a dimension so that tables of like size share one compilation.
 

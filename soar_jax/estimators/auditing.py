@@ -66,7 +66,7 @@ class AuditingMixin(PredictionMixin):
         Notes
         -----
         Every figure is a share, drawn from Beta(hits + 1/2, misses + 1/2) group by group: a Bayesian bootstrap of the
-        rows, smoothed as Jeffreys does, without which rare errors get intervals that are too short.
+        rows, smoothed as Jeffreys does, without which intervals of rare errors are a little too short.
         """
         from soar_jax.control.audit import Judged, make_audit
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import InputError, check_whole
+from soar_jax._base import MAX_RULES, InputError, check_whole
 from soar_jax.candidates.constraints import (
     Constraints,
     Direction,
@@ -29,8 +29,6 @@ from soar_jax.states import STATES
 
 _PAIR, _TRIPLE = 2, 3
 _SIGNS = {"+": True, "-": False}
-_MOST_RULES = 63
-"""Rules of a side that can be counted; see `soar_jax.score.problem.MAX_RULES`."""
 
 
 def read_constraints(
@@ -235,7 +233,7 @@ def _read_max_rules(max_rules: Any, single: bool) -> tuple[int, int] | None:
         return None
     if not isinstance(max_rules, tuple | list | np.ndarray):
         check_whole("max_rules", max_rules, 1)
-        return min(int(max_rules), _MOST_RULES), min(int(max_rules), _MOST_RULES)
+        return min(int(max_rules), MAX_RULES), min(int(max_rules), MAX_RULES)
     if single or len(max_rules) != _PAIR:
         wanted = "a whole number" if single else "a whole number, or a pair of them for the two sides"
         raise InputError(f"max_rules must be {wanted}, got {max_rules!r}.")
@@ -243,7 +241,7 @@ def _read_max_rules(max_rules: Any, single: bool) -> tuple[int, int] | None:
         check_whole("max_rules of a side", most, 0)
     if not any(max_rules):
         raise InputError("max_rules allows no rule on either side; allow one at least.")
-    return min(int(max_rules[0]), _MOST_RULES), min(int(max_rules[1]), _MOST_RULES)
+    return min(int(max_rules[0]), MAX_RULES), min(int(max_rules[1]), MAX_RULES)
 
 
 def _read_max_columns(max_columns: Any) -> int | None:
@@ -263,7 +261,7 @@ def _check_together(given: Constraints, table: TableValues) -> None:
     for side, rules in enumerate(given.required):
         for rule in rules:
             _check_required(rule, side, given)
-        most = _MOST_RULES if given.max_rules is None else given.max_rules[side]
+        most = MAX_RULES if given.max_rules is None else given.max_rules[side]
         if len(rules) > most:
             raise InputError(
                 f"require has {len(rules)} {STATES[side]} rules, but a side may have at most {most}; raise max_rules "

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import InputError
+from soar_jax._base import MAX_RULES, InputError
 from soar_jax.control.edits import Change, Cover, KnownLiterals, change_pair, find_rule, log_entry, log_table, place_in
 from soar_jax.control.hand_written import read_rule
 from soar_jax.data.literals import Literal
@@ -20,9 +20,6 @@ from soar_jax.rules import Rule
 from soar_jax.score.target import FittedPair, Target
 from soar_jax.search.certificate import Certificate
 from soar_jax.states import STATES
-
-_MAX_RULES = 63
-"""As `soar_jax.score.problem.MAX_RULES`, which would load JAX."""
 
 
 class EditingMixin(PredictionMixin):
@@ -137,8 +134,8 @@ class EditingMixin(PredictionMixin):
         if (X is None) != (y is None):
             raise InputError("Give both X= and y=, the training table, or neither.")
         size = len((self.positive_rules_, self.negative_rules_)[change.side])
-        if change.action == "add" and size >= _MAX_RULES:
-            raise InputError(f"A side holds at most {_MAX_RULES} rules.")
+        if change.action == "add" and size >= MAX_RULES:
+            raise InputError(f"A side holds at most {MAX_RULES} rules.")
         before, cover = self._pair_and_cover(change, X, y, sample_weight)
         after = change_pair(before, change, cover, self.screen)
         entry = log_entry(before, after, change, reason)

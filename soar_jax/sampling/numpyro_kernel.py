@@ -10,7 +10,7 @@ import numpy as np
 from numpyro.infer.mcmc import MCMCKernel
 from numpyro.util import is_prng_key
 
-from soar_jax._base import InputError
+from soar_jax._base import MAX_RULES, InputError
 from soar_jax.sampling.experience import Experience
 from soar_jax.sampling.kernel import Context
 from soar_jax.sampling.plan import DEFAULT_PLAN, Plan
@@ -20,7 +20,6 @@ from soar_jax.sampling.settings import NUM_TEMPERATURES
 from soar_jax.sampling.temper import Replicas, Setup, initial_ladder, one_round
 from soar_jax.score.flips import flip, state_of
 from soar_jax.score.pair import Pair, empty_pair
-from soar_jax.score.problem import MAX_RULES
 from soar_jax.score.target import Target
 
 

@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from soar_jax._base import BoolArray, FloatArray, Leaf, in_float64
+from soar_jax._base import MAX_RULES, BoolArray, FloatArray, Leaf, in_float64
 from soar_jax.sampling.kernel import Context
 from soar_jax.score.flips import PairState, flip, state_of
 from soar_jax.score.pair import Pair, host_pair
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import MAX_RULES
 
 
 class PriorTables(NamedTuple):

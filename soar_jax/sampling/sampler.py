@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import BoolArray, FloatArray, IntArray, in_float64
+from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, in_float64
 from soar_jax.sampling.draws import Block, RunInfo
 from soar_jax.sampling.experience import Experience, Memory
 from soar_jax.sampling.kernel import Context
@@ -34,7 +34,6 @@ from soar_jax.sampling.temper import (
 from soar_jax.score.flips import state_of
 from soar_jax.score.pair import pair_from
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import MAX_RULES
 from soar_jax.score.target import Target
 
 _MAX_TRIES = 100

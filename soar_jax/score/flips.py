@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import BoolArray, Leaf, in_float64
+from soar_jax._base import NUM_PLANES, BoolArray, Leaf, in_float64
 from soar_jax.score.devices import sum_over_devices
 from soar_jax.score.joint import log_likelihood, log_prior
 from soar_jax.score.pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
-from soar_jax.score.problem import NUM_PLANES, Problem
+from soar_jax.score.problem import Problem
 
 
 class PairState(NamedTuple):

@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import BoolArray, Leaf, WordArray, in_float64
+from soar_jax._base import NUM_PLANES, BoolArray, Leaf, WordArray, in_float64
 from soar_jax.score.counting import count_all
 from soar_jax.score.joint import state_log_bound, state_log_likelihood
-from soar_jax.score.problem import NUM_PLANES, Problem
+from soar_jax.score.problem import Problem
 from soar_jax.states import ACTIVE, PASSIVE
 
 # How the states (C+, C-, active, passive) change when a row becomes covered by side 0 or 1:

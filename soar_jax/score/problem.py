@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from soar_jax._base import Leaf, WordArray, in_float64, round_up_to_bucket, slots_for
+from soar_jax._base import MAX_RULES, Leaf, WordArray, in_float64, round_up_to_bucket, slots_for
 from soar_jax.candidates.coverage import NEGATIVE_SHIFT, BitLayout, pad_words
 from soar_jax.candidates.pools import Pool
 from soar_jax.score.bounded import quadrature
@@ -16,9 +16,6 @@ from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.tables import log_gamma_table, prior_table, state_table
 from soar_jax.score.tails import FEW, tail_tables
 
-NUM_PLANES = 6
-MAX_RULES = (1 << NUM_PLANES) - 1
-"""Rules per side at most: a row's cover count has `NUM_PLANES` binary digits (see pair.py)."""
 MAX_TABLE_ROWS = 1 << 18
 """Rows up to which log Gamma is looked up: 28 MB at most."""
 MAX_STATE_ROWS = 2048

@@ -65,7 +65,8 @@ class Target:
     @cached_property
     def problem(self) -> Problem:
         """The same as arrays on the device, rows merged; made once."""
-        from soar_jax.score.problem import MAX_RULES, make_problem  # predicting needs no JAX
+        from soar_jax._base import MAX_RULES
+        from soar_jax.score.problem import make_problem  # predicting needs no JAX
 
         pools, layout = self.merged
         max_rules = (MAX_RULES, MAX_RULES) if self.max_rules is None else self.max_rules

@@ -19,12 +19,12 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, in_float64
+from soar_jax._base import NUM_PLANES, BoolArray, FloatArray, InputError, IntArray, in_float64
 from soar_jax._progress import Clock, Progress
 from soar_jax.score.devices import ROWS, place, shard_rows, spec
 from soar_jax.score.flips import NumberedPool, PairState, number_pool
 from soar_jax.score.pair import Pair, host_pair, pair_from
-from soar_jax.score.problem import NUM_PLANES, Problem, pad_problem
+from soar_jax.score.problem import Problem, pad_problem
 from soar_jax.search.anneal_step import BLOCK, AnnealInfo, AnnealState, Known, Schedule, run_block, start, unpack
 from soar_jax.search.descent import Best, Descend, DescentState, better, descend, descend_block, polish
 from soar_jax.search.moves import MOVES

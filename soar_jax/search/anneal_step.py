@@ -25,11 +25,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from soar_jax._base import BoolArray, IntArray, Leaf
+from soar_jax._base import NUM_PLANES, BoolArray, IntArray, Leaf
 from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip
 from soar_jax.score.joint import host_log_likelihood, split_counts
 from soar_jax.score.pair import Pair, best_flip, eligible_flips, host_pair
-from soar_jax.score.problem import NUM_PLANES, Problem
+from soar_jax.score.problem import Problem
 from soar_jax.search.moves import MOVES
 
 BLOCK = 100

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh
 
-from soar_jax._base import BoolArray, FloatArray, IntArray, in_float64
+from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, in_float64
 from soar_jax._progress import Clock, Progress
 from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue, hash_coverage
 from soar_jax.candidates.patterns import pack
@@ -27,7 +27,7 @@ from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.joint import host_log_likelihood
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
-from soar_jax.score.problem import MAX_RULES, make_problem
+from soar_jax.score.problem import make_problem
 from soar_jax.search.anneal import check_clock, programs_for
 from soar_jax.search.descent import Best, better, descend
 from soar_jax.search.grow import Grower

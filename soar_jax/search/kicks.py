@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soar_jax._base import BoolArray, IntArray
-from soar_jax.score.problem import MAX_RULES
+from soar_jax._base import MAX_RULES, BoolArray, IntArray
 
 _SHARE_CROSSED = 0.15
 _SHARE_FORBIDDEN = 0.1

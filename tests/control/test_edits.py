@@ -7,10 +7,10 @@ import pytest
 from sklearn.base import clone
 
 from soar_jax import BOAClassifier, InputError, Literal, Rule, RulePrior, SOARClassifier
+from soar_jax._base import MAX_RULES
 from soar_jax.control.edits import with_kind
 from soar_jax.control.hand_written import read_rule, rule_key
 from soar_jax.estimators.editing import _MAX_RULES
-from soar_jax.score.problem import MAX_RULES
 from soar_jax.states import TAXONOMY
 from tests.conftest import coverage, log_joint_of_cover, random_table
 

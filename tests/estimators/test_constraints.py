@@ -12,11 +12,11 @@ import pytest
 from sklearn.base import clone
 
 from soar_jax import BOAClassifier, InputError, Literal, Rule, SOARClassifier
+from soar_jax._base import MAX_RULES
 from soar_jax.candidates.build import CandidateOptions, build_candidates
 from soar_jax.candidates.searched import count_conjunctions
 from soar_jax.cli.main import main
 from soar_jax.estimators.constraints import _MOST_RULES
-from soar_jax.score.problem import MAX_RULES
 from tests.conftest import coverage, log_joint_of_cover, random_table
 
 X, Y = random_table(1, num_rows=150)

@@ -5,13 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax._base import in_float64
+from soar_jax._base import MAX_RULES, in_float64
 from soar_jax.score import pair as pair_module
 from soar_jax.score.bounded import quadrature
 from soar_jax.score.flips import flip, number_pool
 from soar_jax.score.joint import log_joint, state_log_bound, state_log_likelihood
 from soar_jax.score.pair import best_flip, empty_pair, flip_log_joints, pair_from
-from soar_jax.score.problem import MAX_RULES
 from tests.problems import enumerate_log_joints, pack_counts, random_problem
 
 flip_numbered, neighbours_jit, joint_jit = jax.jit(flip), jax.jit(flip_log_joints), jax.jit(log_joint)

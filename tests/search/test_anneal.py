@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soar_jax._base import in_float64
+from soar_jax._base import MAX_RULES, in_float64
 from soar_jax.score.host import host_log_joint
 from soar_jax.score.pair import pair_from
-from soar_jax.score.problem import MAX_RULES
 from soar_jax.search import anneal, anneal_step, descent
 from tests.problems import enumerate_log_joints, random_problem
 
