@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soar_jax._base import BoolArray, FloatArray, IntArray, slots_for
+from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, slots_for
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.merge import merge_rows
 from soar_jax.candidates.pools import Pool
@@ -65,7 +65,6 @@ class Target:
     @cached_property
     def problem(self) -> Problem:
         """The same as arrays on the device, rows merged; made once."""
-        from soar_jax._base import MAX_RULES
         from soar_jax.score.problem import make_problem  # predicting needs no JAX
 
         pools, layout = self.merged

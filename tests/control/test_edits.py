@@ -7,10 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from soar_jax import BOAClassifier, InputError, Literal, Rule, RulePrior, SOARClassifier
-from soar_jax._base import MAX_RULES
 from soar_jax.control.edits import with_kind
 from soar_jax.control.hand_written import read_rule, rule_key
-from soar_jax.estimators.editing import _MAX_RULES
 from soar_jax.states import TAXONOMY
 from tests.conftest import coverage, log_joint_of_cover, random_table
 
@@ -299,7 +297,6 @@ def test_spellings_of_a_value_name_one_rule():
     day = [("a", ">", v) for v in ("2021-03-01", "2021-03-01 00:00:00", pd.Timestamp("2021-03-01"))]
     assert len({rule_key(read_rule([z], "a")) for z in day}) == 1
     assert len(read_rule([("a", ">", 1), ("a", ">", 1.0)], "a")) == 1
-    assert _MAX_RULES == MAX_RULES
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ import pytest
 from sklearn.base import clone
 
 from soar_jax import BOAClassifier, InputError, Literal, Rule, SOARClassifier
-from soar_jax._base import MAX_RULES
 from soar_jax.candidates.build import CandidateOptions, build_candidates
 from soar_jax.candidates.searched import count_conjunctions
 from soar_jax.cli.main import main
-from soar_jax.estimators.constraints import _MOST_RULES
 from tests.conftest import coverage, log_joint_of_cover, random_table
 
 X, Y = random_table(1, num_rows=150)
@@ -369,10 +367,6 @@ def test_one_rule_set_takes_no_negative_rules():
     ]:
         with pytest.raises(InputError, match=message):
             BOAClassifier(**parameters).fit(X, Y)
-
-
-def test_as_many_rules_can_be_asked_for_as_can_be_counted():
-    assert _MOST_RULES == MAX_RULES
 
 
 def test_models_keep_their_constraints_in_files_and_clones(tmp_path):
