@@ -9,10 +9,16 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NamedTuple
 
+_PLACE = re.compile(r"[0-9a-f]{16}")
+"""Name of a folder that `keep_programs` makes."""
 _SETTINGS = {
     "jax_compilation_cache_dir": None,
     "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -85,3 +91,53 @@ def keep_programs(folder: str | os.PathLike[str] | None = None) -> Path | None:
     else:  # JAX reads these when it is imported, which costs a second
         os.environ |= {name.upper(): str(value) for name, value in settings.items()}
     return place
+
+
+class KeptPrograms(NamedTuple):
+    """What is kept between processes."""
+
+    folder: Path | None
+    """Where, or None where the command was told to keep nothing."""
+    num_programs: int
+    num_bytes: int
+
+
+def kept_programs() -> KeptPrograms:
+    """Say which programs the command keeps, those of other versions and processors included."""
+    folder = _folder_of_command()
+    files = [] if folder is None else list(_files_in(folder))
+    return KeptPrograms(folder, sum(file.name.endswith("-cache") for file in files), sum(map(_size, files)))
+
+
+def clear_programs() -> KeptPrograms:
+    """Delete the programs that the command keeps, and say what they were; nothing else in the folder is touched."""
+    kept = kept_programs()
+    for file in [] if kept.folder is None else list(_files_in(kept.folder)):
+        file.unlink(missing_ok=True)
+        with suppress(OSError):  # others are in it still
+            file.parent.rmdir()
+    return kept
+
+
+def _folder_of_command() -> Path | None:
+    chosen = os.environ.get("SOAR_PROGRAMS", "")
+    if chosen == "off":
+        return None
+    told = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    if told and not chosen:
+        return Path(told)
+    return Path(chosen) if chosen else default_folder()
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """List what JAX keeps in the folders that `keep_programs` makes, and only that."""
+    for place in folder.iterdir() if folder.is_dir() else ():
+        if _PLACE.fullmatch(place.name) and place.is_dir() and not place.is_symlink():
+            yield from (file for file in place.iterdir() if file.name.endswith(("-cache", "-atime")))
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # another process took it away
+        return 0

@@ -37,6 +37,7 @@ gpu_device_info {
 }
 """
 NUM_RESTARTS = 64
+NUM_STARTS = 16
 SECONDS_PER_LAUNCH = 4e-6
 BANDWIDTH = 2.039e12
 NOT_LAUNCHED = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "conditional", "call"}
@@ -139,13 +140,17 @@ def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[.
     from soar_jax.sampling.sampler import Sampler
     from soar_jax.sampling.temper import Replicas, one_round
     from soar_jax.score.counting import count_all
+    from soar_jax.score.flips import numbered_kinds
     from soar_jax.score.pair import best_flip, pair_from
     from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, price_page
     from soar_jax.search import anneal_step
     from soar_jax.search.descent import descend_block
+    from soar_jax.search.descent_batch import descend_all
 
     problem, num_words = target.problem, target.problem.bits.shape[1]
     pair = pair_from(problem, included)
+    pairs = jax.tree.map(lambda leaf: jnp.stack([leaf] * NUM_STARTS), pair)
+    kinds = np.stack([np.asarray(problem.kind)] * NUM_STARTS)
     masks = np.zeros((QUERIES_AT_ONCE, num_words), np.uint64)
     queries = Query(
         np.zeros(QUERIES_AT_ONCE, np.int32),
@@ -177,6 +182,10 @@ def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[.
         "best of all neighbours": (best_flip, (problem, pair, np.int32(0), np.array(False))),
         f"one annealing step, {NUM_RESTARTS} restarts": (anneal_step.step, (problem, target.numbered_pool, *restarts)),
         "descend from one pair": (descend_block, (problem, target.numbered_pool, pair)),
+        f"descend from {NUM_STARTS} pairs together": (
+            descend_all,
+            (problem, target.numbered_pool, kinds, numbered_kinds(problem, kinds), pairs, np.bool_(True)),
+        ),
         "price a page for eight pairs": (
             lambda *given: price_page(*given, best_case=False),
             (problem, *page, queries),

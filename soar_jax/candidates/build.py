@@ -26,10 +26,11 @@ from soar_jax.candidates.coverage import BitLayout, lay_out
 from soar_jax.candidates.patterns import Threshold
 from soar_jax.candidates.pools import POOLS, SCREENS, Pool
 from soar_jax.candidates.searched import Searched, count_searched, count_sides
-from soar_jax.candidates.stages import drop_uninformative, make_source, mine
+from soar_jax.candidates.sources import FrameSource, RowSource
+from soar_jax.candidates.stages import keep_informative, make_source, mine
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items, build_items
-from soar_jax.data.table import describe_column, group_rows
+from soar_jax.data.table import GroupedRows, group_rows
 
 MINERS = ("packed", "fpgrowth")
 CUTS = ("supervised", "quantile")
@@ -128,6 +129,8 @@ class Candidates:
     num_mined : int
         All mined patterns.
     constraints : Constraints
+    num_sampled : int
+        Rows that were mined where these are a sample; 0 where all were.
     """
 
     columns: list[Column]
@@ -137,6 +140,7 @@ class Candidates:
     seconds: dict[str, float] = field(default_factory=dict)
     num_mined: int = 0
     constraints: Constraints = NO_CONSTRAINTS
+    num_sampled: int = 0
 
 
 @contextmanager
@@ -144,11 +148,6 @@ def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - start
-
-
-def _check_content(frame: pd.DataFrame) -> None:
-    if frame.isna().all(axis=None):
-        raise InputError("Every value of the table is missing; there is nothing to learn from.")
 
 
 def build_candidates(
@@ -174,7 +173,7 @@ def build_candidates(
     constraints : Constraints
         What may not be, and what must be; they name columns of the table.
     """
-    return _build(frame, y, weights, options, constraints, single=single)[0]
+    return build_from(FrameSource(frame, y, weights), options, constraints, single=single)[0]
 
 
 def build_honest_candidates(
@@ -194,58 +193,69 @@ def build_honest_candidates(
     """
     other = ~is_for_scoring
     screened = replace(options, search="annealing")
-    made, items = _build(frame.loc[other], y[other], weights[other], screened, constraints, single=single)
+    source = FrameSource(frame.loc[other], y[other], weights[other])
+    made, items = build_from(source, screened, constraints, single=single)
     table = TableValues(frame.loc[is_for_scoring])
     rows = group_rows(table, made.columns, y[is_for_scoring], weights[is_for_scoring])
+    longest = (made.searched if isinstance(made.searched, Searched) else made.searched[0]).longest
+    free = replace(items, choices=np.ones(len(items.choices)))  # the labels of these rows placed no cut
+    counted = recount(made, free, rows, options)
+    assert isinstance(made.source, tuple)
+    lengths = np.concatenate([pool.length[pool.num_required :] for pool in made.source])
+    no_cuts = np.zeros(len(lengths), dtype=np.int64)
+    searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), longest)
+    return replace(counted, searched=searched, num_mined=searched.total)
+
+
+def recount(
+    made: Candidates, items: Items, rows: GroupedRows, options: CandidateOptions, *, chose_cuts: bool = False
+) -> Candidates:
+    """Count the candidates that a screen left on other rows than those they were mined on.
+
+    Parameters
+    ----------
+    made : Candidates
+        With two pools as its source.
+    items : Items
+        The literals that the pools are made of, with the choices that the other rows offered.
+    rows : GroupedRows
+        Of cells that tell the pools' literals apart.
+    chose_cuts : bool
+        Whether these rows had a say in where the cuts lie.
+    """
+    assert isinstance(made.source, tuple)
     layout = lay_out(rows)
     place = {literal: i for i, literal in enumerate(items.literals)}
     item_bits = layout.pack(items.masks(rows))
-    assert isinstance(made.source, tuple)
-    positive, negative = made.source
-    pools = positive.recount(layout, item_bits, place), negative.recount(layout, item_bits, place)
-    lengths = np.concatenate([pool.length[pool.num_required :] for pool in pools])
-    no_cuts = np.zeros(len(lengths), dtype=np.int64)
-    longest = (made.searched if isinstance(made.searched, Searched) else made.searched[0]).longest
-    searched = count_searched(lengths, no_cuts, np.ones(len(lengths)), longest)
+    positive, negative = (pool.recount(layout, item_bits, place, chose_cuts=chose_cuts) for pool in made.source)
+    pools = positive, negative
     source: Catalogue | tuple[Pool, Pool] = pools
     if options.search != "annealing":
-        free = replace(items, choices=np.ones(len(items.choices)))  # the labels of these rows placed no cut
-        source = catalogue_of_pools(pools, free, item_bits, layout, options.screen)
-    return Candidates(made.columns, layout, source, searched, made.seconds, searched.total, constraints)
+        source = catalogue_of_pools(pools, items, item_bits, layout, options.screen)
+    return replace(made, layout=layout, source=source)
 
 
-def _build(
-    frame: pd.DataFrame,
-    y: BoolArray,
-    weights: IntArray,
-    options: CandidateOptions,
-    constraints: Constraints,
-    *,
-    single: bool,
+def build_from(
+    source: RowSource, options: CandidateOptions, constraints: Constraints, *, single: bool
 ) -> tuple[Candidates, Items]:
+    """Run every stage on a source of columns and grouped rows; also give the literals that patterns are made of."""
     options.validate()
-    if constraints.columns_out:
-        frame = frame[[name for name in frame.columns if name not in constraints.columns_out]]
-    _check_content(frame)
+    names = [name for name in source.names if name not in constraints.columns_out]
+    source.check(names)
     seconds: dict[str, float] = {}
-    num_positives, num_negatives = int(weights[y].sum()), int(weights[~y].sum())
-    threshold = resolve_threshold(options, num_positives, num_negatives)
+    threshold = resolve_threshold(options, source.num_positives, source.num_negatives)
     with _timed(seconds, "items"):
-        table = TableValues(frame)
-        columns = [
-            describe_column(table[name], y, weights, threshold.reached, options.max_bins, options.cuts)
-            for name in frame.columns
-        ]
+        columns = [source.describe(name, threshold.reached, options.max_bins, options.cuts) for name in names]
         base, columns = columns, [extend_column(column, constraints.required_literals()) for column in columns]
         items = build_items(columns, negations=options.negations, missing=options.missing_literals)
         if constraints.has_any:
             items = constrain_items(items, columns, base, constraints)
-        rows = group_rows(table, columns, y, weights)
+        counts = source.count_cells(columns)
+        items = keep_informative(items, counts, threshold, has_other=any(column.has_other for column in columns))
+        rows = source.group(columns, add_required(items, columns, constraints))
         layout = lay_out(rows)
         masks = items.masks(rows)
-        items, masks, item_bits = drop_uninformative(
-            items, masks, layout, threshold, has_other=any(column.has_other for column in columns)
-        )
+        item_bits = layout.pack(masks)
     with _timed(seconds, "mining"):
         patterns = mine(items, masks, item_bits, rows, layout, threshold, options)
     with _timed(seconds, "screening"):
@@ -253,8 +263,8 @@ def _build(
             items = add_required(items, columns, constraints)
             item_bits = layout.pack(items.masks(rows))
         positive, negative = (number_rules(rules, items) for rules in constraints.required)
-        source = make_source(patterns, items, item_bits, layout, options, (positive, negative), single=single)
-        grow_to = options.grown_length if isinstance(source, Catalogue) else 0
+        found = make_source(patterns, items, item_bits, layout, options, (positive, negative), single=single)
+        grow_to = options.grown_length if isinstance(found, Catalogue) else 0
         searched = count_sides(patterns, items, (positive, negative), grow_to)
-    made = Candidates(columns, layout, source, searched, seconds, len(patterns.items), constraints)
+    made = Candidates(columns, layout, found, searched, seconds, len(patterns.items), constraints)
     return made, items

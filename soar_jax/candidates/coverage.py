@@ -85,13 +85,19 @@ class BitLayout:
         return positives, negatives
 
 
+def check_num_rows(num_rows: int) -> None:
+    """Refuse more rows than a half of an int64 counts exactly."""
+    if num_rows > MAX_ROWS:
+        raise InputError(
+            f"The table has {num_rows:,} rows, weights included; at most {MAX_ROWS:,} can be counted exactly. Fit to a "
+            "random part of them; prediction and monitoring have no such limit."
+        )
+
+
 def lay_out(rows: GroupedRows) -> BitLayout:
     """Give every distinct row its bits."""
     num_positives, num_negatives = int(rows.positives.sum()), int(rows.negatives.sum())
-    if num_positives + num_negatives > MAX_ROWS:
-        raise InputError(
-            f"The table has {num_positives + num_negatives:,} rows; at most {MAX_ROWS:,} can be counted exactly."
-        )
+    check_num_rows(num_positives + num_negatives)
     source: list[IntArray] = []
     shift: list[int] = []
     for weights, offset in ((rows.positives, 0), (rows.negatives, NEGATIVE_SHIFT)):

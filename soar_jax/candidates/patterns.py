@@ -51,11 +51,19 @@ class MinedPatterns:
         Ascending literal indices, padded with -1.
     positives, negatives : (num_patterns,) int64
         Weight of the positive and negative rows covered.
+    num_paired : int
+        Where there are too many pairs of literals: pairs are here only with one of so many literals; 0 for all.
     """
 
     items: IntArray
     positives: IntArray
     negatives: IntArray
+    num_paired: int = 0
+
+    @property
+    def full_length(self) -> int:
+        """Up to which length all that are frequent are here."""
+        return 1 if self.num_paired else self.items.shape[1]
 
     @property
     def length(self) -> IntArray:
@@ -87,13 +95,13 @@ class Explosion(InputError):
 def _check_level(level: int, candidates: int, num_words: int) -> None:
     if candidates * num_words > MAX_WORK or candidates > MAX_CANDIDATES:
         raise Explosion(
-            f"MinedPatterns of length {level} have about {candidates:,} candidates on this table, more than mining "
+            f"Patterns of length {level} have about {candidates:,} candidates on this table, more than mining "
             f"can count here. Set max_length={level - 1}, raise min_support and min_class_support, or use fewer "
             "bins (max_bins)."
         )
 
 
-def _extend(
+def count_pairs(
     parents: WordArray, parent: IntArray, item: IntArray, item_bits: WordArray, layout: BitLayout, threshold: Threshold
 ) -> tuple[BoolArray, IntArray, IntArray]:
     """Count every (parent, literal) pair in chunks that fit the cache."""
@@ -145,12 +153,11 @@ def mine_packed(
         try:
             _check_level(level, int(allowed.sum()), layout.num_words)
             parent, item = (index.astype(np.int64) for index in np.nonzero(allowed))
-            is_frequent, positives, negatives = _extend(bits, parent, item, item_bits, layout, threshold)
+            is_frequent, positives, negatives = count_pairs(bits, parent, item, item_bits, layout, threshold)
             parent, item = parent[is_frequent], item[is_frequent]
             num_found += len(parent)
-            if num_found > MAX_FREQUENT or (
-                level < max_length and len(parent) * (layout.num_words * 8 + num_items) > MAX_KEPT_BYTES
-            ):
+            is_too_wide = level < max_length and len(parent) * (layout.num_words * 8 + num_items) > MAX_KEPT_BYTES
+            if num_found > MAX_FREQUENT or (is_too_wide and not stop_early):
                 raise Explosion(
                     f"{num_found:,} patterns up to length {level} are frequent, too many to keep. "
                     f"Set max_length={level - 1}, raise min_support and min_class_support, or lower max_bins."
@@ -165,7 +172,13 @@ def mine_packed(
         if level == 2:  # noqa: PLR2004
             pairwise = np.zeros((num_items, num_items), dtype=bool)
             pairwise[items[:, 0], items[:, 1]] = True
-        if level == max_length or not len(parent):
+        if is_too_wide and len(parent):
+            warnings.warn(
+                f"Mining stopped at length {level}: its {len(parent):,} patterns are too many to be extended one by "
+                "one. Longer rules are grown from the best of them.",
+                stacklevel=2,
+            )
+        if level == max_length or not len(parent) or is_too_wide:
             break
         bits = bits[parent] & item_bits[item]
         allowed = pairwise[items[:, 0]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -57,16 +57,26 @@ class Pool:
         """Number of literals of each candidate."""
         return np.array([len(p) for p in self.patterns], dtype=np.int64)
 
-    def recount(self, layout: BitLayout, item_bits: WordArray, place: Mapping[Literal, int]) -> Pool:
-        """Take the same candidates on other rows, which had no say in their cuts.
+    def first(self, size: int) -> Pool:
+        """Keep those that must be in and the first so many others."""
+        kept = slice(self.num_required + size)
+        arrays = {
+            name: getattr(self, name)[kept] for name in ("positives", "negatives", "impurity", "bits", "num_cuts")
+        }
+        return replace(self, patterns=self.patterns[kept], aliases=self.aliases[kept], **arrays)
+
+    def recount(
+        self, layout: BitLayout, item_bits: WordArray, place: Mapping[Literal, int], *, chose_cuts: bool = False
+    ) -> Pool:
+        """Take the same candidates on other rows, which chose their cuts or had no say in them.
 
         ``item_bits`` are the packed literals on those rows, ``place`` says which line is whose.
         """
         rows = [np.bitwise_and.reduce(item_bits[[place[z] for z in pattern]], axis=0) for pattern in self.patterns]
         bits = np.stack(rows) if rows else np.zeros((0, layout.num_words), np.uint64)
         positives, negatives = layout.counts(bits)
-        none, no_cuts = ((),) * len(self), np.zeros(len(self), np.int64)
-        return Pool(self.patterns, none, positives, negatives, self.impurity, bits, no_cuts, self.num_required)
+        none, num_cuts = ((),) * len(self), self.num_cuts if chose_cuts else np.zeros(len(self), np.int64)
+        return Pool(self.patterns, none, positives, negatives, self.impurity, bits, num_cuts, self.num_required)
 
 
 def empty_pool(num_words: int) -> Pool:

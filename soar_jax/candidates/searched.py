@@ -70,7 +70,6 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
     where t counts literals, u cuts, and w are the literals' choices. Columns that are kept apart are counted by whether
     one of them is used: with it, none of those it is kept apart from is.
     """
-    compatible = items.compatible()
     is_cut = (items.choices > 1).astype(np.int64)
     factors = {}
     for column in np.unique(items.column):
@@ -78,9 +77,10 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
         factor = np.zeros((3, 3))
         factor[0, 0] = 1.0
         np.add.at(factor[1], is_cut[mine], items.choices[mine])
-        for place, i in enumerate(mine):
-            for j in mine[place + 1 :]:
-                if compatible[i, j]:
+        within = items.compatible_with(mine)[:, mine] if any(int(i) in items.intervals for i in mine) else None
+        for place, i in enumerate(mine if within is not None else ()):
+            for other, j in enumerate(mine[place + 1 :], place + 1):
+                if within is not None and within[place, other]:
                     factor[2, is_cut[i] + is_cut[j]] += items.choices[i] * items.choices[j]
         factors[int(column)] = factor
     foes: dict[int, set[int]] = {column: set() for column in factors}
@@ -152,34 +152,40 @@ def count_sides(
     num_cuts, product = (choices > 1).sum(axis=1), choices.prod(axis=1)
     longest = patterns.items.shape[1]
     if items.sides is None and not any(len(rules) for rules in required):
-        return with_grown(count_searched(patterns.length, num_cuts, product, longest), items, grow_to)
+        mined = count_searched(patterns.length, num_cuts, product, longest)
+        return with_grown(mined, items, grow_to, patterns.full_length)
     sides = []
     for side in (0, 1):
         may = free_patterns(patterns.items, items, required[side], side)
         mined = count_searched(patterns.length[may], num_cuts[may], product[may], longest)
-        grown = with_grown(mined, items.select(items.may_stand_for(side)), grow_to)
-        sides.append(_without(grown, items, required[side], side, longest))
+        grown = with_grown(mined, items.select(items.may_stand_for(side)), grow_to, patterns.full_length)
+        sides.append(_without(grown, items, required[side], side, patterns.full_length))
     return sides[0], sides[1]
 
 
 def _without(searched: Searched, items: Items, required: IntArray, side: int, mined_length: int) -> Searched:
     """Take rules that must be in out of the count of what can be grown."""
-    compatible, hypotheses = items.compatible(), searched.hypotheses.copy()
+    hypotheses = searched.hypotheses.copy()
     for pattern in required[items.may_be(required, side)]:
         rule = pattern[pattern >= 0]
-        stands = all(compatible[i, j] for place, i in enumerate(rule) for j in rule[place + 1 :])
+        compatible = items.compatible_with(rule)[:, rule]
+        stands = bool(compatible[np.triu_indices(len(rule), 1)].all())
         if mined_length < len(rule) <= searched.longest and stands:
             choices = items.choices[rule]
             hypotheses[len(rule), int((choices > 1).sum())] -= choices.prod()
     return Searched(searched.patterns, np.maximum(hypotheses, 0.0))
 
 
-def with_grown(searched: Searched, items: Items, grow_to: int) -> Searched:
-    """Add all conjunctions of the lengths beyond mining, up to ``grow_to``."""
-    longest = searched.longest
-    if grow_to <= longest:
+def with_grown(searched: Searched, items: Items, grow_to: int, full_length: int | None = None) -> Searched:
+    """Count all conjunctions of the lengths beyond mining, up to ``grow_to``, and of those that were mined in part.
+
+    ``full_length``: up to which all that are frequent were mined; all lengths that there are when not given. What was
+    mined beyond was chosen by the labels, and is charged for as all that it was chosen from.
+    """
+    longest, full = searched.longest, searched.longest if full_length is None else full_length
+    most = max(longest, grow_to)
+    if most <= full:
         return searched
-    beyond = grow_to - longest
-    hypotheses = np.pad(searched.hypotheses, (0, beyond))
-    hypotheses[longest + 1 :] = count_conjunctions(items, grow_to)[longest + 1 :]
-    return Searched(np.pad(searched.patterns, (0, beyond)), hypotheses)
+    hypotheses = np.pad(searched.hypotheses, (0, most - longest))
+    hypotheses[full + 1 :] = count_conjunctions(items, most)[full + 1 :]
+    return Searched(np.pad(searched.patterns, (0, most - longest)), hypotheses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from soar_jax.candidates.catalogue import Catalogue, build_catalogue
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.patterns import MinedPatterns, Threshold, mine_fpgrowth, mine_packed
 from soar_jax.candidates.pools import Pool, build_pool, empty_pool
+from soar_jax.candidates.wide import has_too_many_pairs, mine_best_pairs
 from soar_jax.data.items import Items
 from soar_jax.data.table import GroupedRows
 
@@ -32,25 +34,33 @@ def mine(
 ) -> MinedPatterns:
     """Find all frequent patterns of the literals."""
     max_length = DEFAULT_LENGTH if options.max_length is None else options.max_length
+    stop_early = options.max_length is None
+    if options.miner == "packed" and stop_early and has_too_many_pairs(items, item_bits, layout, threshold):
+        return mine_best_pairs(items, item_bits, layout, threshold, options.screen)
     compatible = items.compatible()
     if options.miner == "packed":
-        stop_early = options.max_length is None
         return mine_packed(item_bits, compatible, layout, threshold, max_length, stop_early=stop_early)
     return mine_fpgrowth(masks, rows.positives, rows.negatives, item_bits, compatible, layout, threshold, max_length)
 
 
-def drop_uninformative(
-    items: Items, masks: BoolArray, layout: BitLayout, threshold: Threshold, *, has_other: bool = False
-) -> tuple[Items, BoolArray, np.ndarray]:
-    """Drop literals that are true of every row or of too few, and those that the search may not use."""
+def keep_informative(
+    items: Items, counts: Sequence[tuple[IntArray, IntArray]], threshold: Threshold, *, has_other: bool = False
+) -> Items:
+    """Drop literals that are true of every row or of too few, and those that the search may not use.
+
+    ``counts`` has positives and negatives of each cell, for each column.
+    """
     if items.sides is not None:
         allowed = np.asarray(items.sides.any(axis=0))
         if not allowed.any():
             raise InputError("The constraints forbid every literal of the table; forbid less.")
-        items, masks = items.select(allowed), masks[allowed]
-    bits = layout.pack(masks)
-    positives, negatives = layout.counts(bits)
-    telling = positives + negatives < layout.num_rows
+        items = items.select(allowed)
+    by_class = np.array(
+        [[part[truth].sum() for part in counts[c]] for c, truth in zip(items.column, items.truth, strict=True)]
+    )
+    positives, negatives = by_class.reshape(-1, 2).astype(np.int64).T
+    num_rows = sum(int(part.sum()) for part in counts[0]) if len(counts) else 0
+    telling = positives + negatives < num_rows
     if not telling.any() and not has_other:
         raise InputError("No column tells rows apart: every column is constant or missing.")
     frequent = threshold.reached(positives, negatives)
@@ -59,8 +69,7 @@ def drop_uninformative(
             f"No literal is true of {threshold.total} rows ({threshold.positives} positive or "
             f"{threshold.negatives} negative ones); lower min_support or min_class_support."
         )
-    keep = telling & frequent
-    return items.select(keep), masks[keep], bits[keep]
+    return items.select(telling & frequent)
 
 
 def make_source(

@@ -29,7 +29,13 @@ def spec(*axes: str | None) -> Any:
 
 
 def row_mesh(devices: Any = None) -> Mesh:
-    """Make a mesh over the given devices, or all there are: one axis, along the rows."""
+    """Make a mesh over the given devices, or all there are: one axis, along the rows.
+
+    Parameters
+    ----------
+    devices : sequence of jax.Device, optional
+        All of ``jax.devices()`` when not given; after ``jax.distributed.initialize`` those of all processes.
+    """
     return Mesh(np.asarray(jax.devices() if devices is None else devices), (ROWS,))
 
 
@@ -37,7 +43,13 @@ def row_mesh(devices: Any = None) -> Mesh:
 def use_mesh(mesh: Mesh) -> Iterator[None]:
     """Fit with rows spread over a mesh made by `row_mesh`.
 
-    Every process of a `jax.distributed` run must fit the same table with the same settings.
+    Every process of a `jax.distributed` run must fit the same table with the same settings. Counts are whole numbers,
+    so that the pair is that of a single device, to the bit.
+
+    Parameters
+    ----------
+    mesh : jax.sharding.Mesh
+        Made by `row_mesh`.
     """
     if mesh.axis_names != (ROWS,):
         raise InputError(f"The mesh must have the one axis {ROWS!r}, got {mesh.axis_names}; make it by row_mesh().")

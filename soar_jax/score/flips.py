@@ -76,9 +76,14 @@ def restrict(
 ) -> tuple[Problem, NumberedPool]:
     """Make the same problem with some of the patterns out of bounds; ``kind`` is the problem's, on the host."""
     kind = np.where(allowed, kind, 0).astype(np.int32)
-    numbered = (np.arange(2)[:, None] * problem.prior.shape[1] + kind).reshape(-1).astype(np.int32)
-    of_slot, of_number = jax.device_put((kind, numbered))
+    of_slot, of_number = jax.device_put((kind, numbered_kinds(problem, kind)))
     return problem._replace(kind=of_slot), pool._replace(kind=of_number)
+
+
+def numbered_kinds(problem: Problem, kind: np.ndarray) -> np.ndarray:
+    """Turn kinds by slot, (..., 2, num_slots), into those of a `NumberedPool`, (..., 2 * num_slots)."""
+    numbered = np.arange(2)[:, None] * problem.prior.shape[1] + kind
+    return numbered.reshape(*kind.shape[:-2], -1).astype(np.int32)
 
 
 def state_of(problem: Problem, pair: Pair) -> PairState:
@@ -171,11 +176,13 @@ def apply_flip(
     )
 
 
-def flip(problem: Problem, pool: NumberedPool, pair: Pair, number: jax.Array) -> Pair:
-    """Add the numbered pattern when it is out of its set, remove it when it is in."""
+def flip(
+    problem: Problem, pool: NumberedPool, pair: Pair, number: jax.Array, is_taken: jax.Array | bool = True
+) -> Pair:
+    """Add the numbered pattern when it is out of its set, remove it when it is in; or leave all as it is."""
     nothing = jnp.zeros((), jnp.float64)
     state = PairState(pair, nothing, nothing)
-    return apply_flip(problem, pool, state, evaluate_flip(problem, pool, state, number), jnp.array(True)).pair
+    return apply_flip(problem, pool, state, evaluate_flip(problem, pool, state, number), jnp.asarray(is_taken)).pair
 
 
 def select(is_taken: jax.Array, new: PairState, old: PairState) -> PairState:

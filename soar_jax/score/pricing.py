@@ -9,7 +9,6 @@ the few that come near.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -18,6 +17,7 @@ import numpy as np
 
 from soar_jax._base import FloatArray, IntArray, Leaf, WordArray
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT, BitLayout, pad_words
+from soar_jax.score.compiled import at_most
 from soar_jax.score.counting import count_page
 from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.joint import state_log_bound, state_log_likelihood
@@ -51,8 +51,7 @@ class Query(NamedTuple):
     log_prior: Leaf
 
 
-@partial(jax.jit, static_argnames=("best_case",))
-def price_page(problem: Problem, page: jax.Array, kind: jax.Array, queries: Query, *, best_case: bool) -> jax.Array:
+def _price_page(problem: Problem, page: jax.Array, kind: jax.Array, queries: Query, *, best_case: bool) -> jax.Array:
     """Log joint after adding each pattern of a page, or an upper bound of it: (num_queries, num_slots).
 
     Parameters
@@ -81,6 +80,9 @@ def price_page(problem: Problem, page: jax.Array, kind: jax.Array, queries: Quer
         return jnp.where(jnp.isfinite(log_prior), value + log_prior, -jnp.inf)
 
     return jax.vmap(price)(queries, counts[0::2], counts[1::2])
+
+
+price_page = at_most(64, jax.jit(_price_page, static_argnames=("best_case",)))
 
 
 def stack_queries(queries: Sequence[Query], num_words: int) -> Query:

@@ -12,6 +12,7 @@ from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, slots_for
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.candidates.merge import merge_rows
 from soar_jax.candidates.pools import Pool
+from soar_jax.data.contract import Contract
 from soar_jax.data.labels import by_class, is_positive
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.host import host_log_joint
@@ -101,6 +102,8 @@ class FittedPair:
         Name of the estimator, for messages.
     left_out : float
         Rules per draw, around the pair, that are mined patterns but no candidates; NaN where it is not known.
+    contract : Contract, optional
+        What the columns were read as.
     """
 
     target: Target
@@ -110,6 +113,7 @@ class FittedPair:
     columns: tuple[str, ...]
     model: str
     left_out: float = float("nan")
+    contract: Contract | None = None
 
     def label(self, side: int) -> Any:
         """Class that a side's rules speak for."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from threading import Event
 from typing import NamedTuple
 
@@ -20,14 +20,18 @@ import numpy as np
 from jax.sharding import Mesh
 
 from soar_jax._base import NUM_PLANES, BoolArray, FloatArray, InputError, IntArray, in_float64
-from soar_jax._progress import Clock, Progress
+from soar_jax._progress import Clock, Progress, announce
+from soar_jax.score.compiled import at_most, drop_surplus
 from soar_jax.score.devices import ROWS, place, shard_rows, spec
 from soar_jax.score.flips import NumberedPool, PairState, number_pool
 from soar_jax.score.pair import Pair, host_pair, pair_from
 from soar_jax.score.problem import Problem, pad_problem
 from soar_jax.search.anneal_step import BLOCK, AnnealInfo, AnnealState, Known, Schedule, run_block, start, unpack
+from soar_jax.search.checkpoint import Checkpoint
 from soar_jax.search.descent import Best, Descend, DescentState, better, descend, descend_block, polish
+from soar_jax.search.descent_batch import descend_together, prefers_batches
 from soar_jax.search.moves import MOVES
+from soar_jax.search.resume import arrays_of_restarts, put_back_restarts
 
 MAX_BATCH = 64
 BATCH_BYTES = 1 << 20
@@ -43,8 +47,8 @@ def _draw(seed: int, restart: int, block: int) -> FloatArray:
     return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, restart, block])).random((BLOCK, 4))
 
 
-_run_block = jax.jit(run_block, donate_argnums=(3,))
-_descend = jax.jit(descend_block)
+_run_block = at_most(12, jax.jit(run_block, donate_argnums=(3,)))
+_descend = at_most(32, jax.jit(descend_block))
 
 
 def batch_restarts(num_restarts: int, num_words: int, num_threads: int) -> list[range]:
@@ -116,8 +120,8 @@ def _compile_for(mesh: Mesh) -> _MeshPrograms:
         pool,
         pair,
         state,
-        shard_rows(run_block, mesh, given, (state, info)),
-        shard_rows(descend_block, mesh, (problem, pool, pair, everywhere), descended),
+        at_most(12, shard_rows(run_block, mesh, given, (state, info))),
+        at_most(32, shard_rows(descend_block, mesh, (problem, pool, pair, everywhere), descended)),
     )
 
 
@@ -252,6 +256,11 @@ class Restarts:
         self._is_compiled.set()
         self.states[batch] = state
         self.infos[batch].append(jax.device_get(info))
+        self.note_bests(batch)
+
+    def note_bests(self, batch: int) -> None:
+        """Take the best pairs of a batch from its states."""
+        state, restarts = self.states[batch], self.batches[batch]
         values, included = np.array(state.best_log_joint), np.array(state.best_included)
         for chain in np.flatnonzero(self.is_real[batch]):
             self.bests[restarts[chain]] = Best(float(values[chain]), included[chain], False)
@@ -272,6 +281,7 @@ def run(
     time_budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     mesh: Mesh | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> AnnealResult:
     """Anneal all restarts, then descend from their best pairs.
 
@@ -291,16 +301,23 @@ def run(
     judge_by_best : bool
         Which pair says that a row is wrongly predicted: the best so far, or the current one.
     time_budget : float, optional
-        Seconds; afterwards, and after an interrupt from the keyboard, the best so far is returned.
+        Seconds, half of them at most for annealing; afterwards, and after an interrupt from the keyboard, the best so
+        far is returned.
     progress : callable, optional
-        Called after each block.
+        Called at once, and after each block.
     mesh : Mesh, optional
         Spread the rows over these devices; see `soar_jax.score.devices`.
+    checkpoint : Checkpoint, optional
+        Where to save the restarts between blocks, and from where to go on.
     """
     check_clock(mesh, time_budget)
+    drop_surplus()
+    announce(progress, "annealing", num_steps)
     started = time.perf_counter()
     programs = programs_for(problem, pool, mesh)
     clock = Clock(time_budget)
+    # the pair that annealing leaves is better for a descent, and uncertified without one: half of the time is for it
+    cooling_clock = Clock(None if time_budget is None else time_budget / 2)
     schedule = Schedule(np.int32(num_steps), np.float64(temperature), np.float64(random_share), np.bool_(judge_by_best))
     batches = batch_restarts(num_restarts, problem.bits.shape[1], programs.num_threads)
     restarts = Restarts(programs, batches, num_restarts, required)
@@ -318,17 +335,27 @@ def run(
     # The descent from two empty rule sets needs no annealing: it runs, and above all compiles, beside it.
     from_empty = executor.submit(descend, programs.descend, nothing.included, clock)
     try:
-        for block in range(-(-num_steps // BLOCK)):
-            work = [executor.submit(restarts.advance, i, block, seed, schedule, clock) for i in range(len(batches))]
+        saved = None if checkpoint is None else checkpoint.load()
+        first = 0 if saved is None else put_back_restarts(restarts, saved)
+        for block in range(first, -(-num_steps // BLOCK)):
+            how = block, seed, schedule, cooling_clock
+            work = [executor.submit(restarts.advance, i, *how) for i in range(len(batches))]
             for waiting in work:
                 waiting.result()
             report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, restarts.leader)
-            if clock.is_over():
+            if cooling_clock.is_over():
                 break
+            if checkpoint is not None:
+                checkpoint.keep({"blocks": block + 1}, lambda: arrays_of_restarts(restarts))
         cooled = time.perf_counter()
         best = better(restarts.leader, from_empty.result())
         ranked = sorted(restarts.bests, key=lambda found: -found.log_joint)
         starts = list({found.included.tobytes(): found for found in ranked}.values())
+        if prefers_batches(mesh):
+            kinds = np.broadcast_to(np.asarray(problem.kind), (len(starts), *problem.kind.shape))
+            included = [found.included for found in starts]
+            together = descend_together(problem, programs.pool, included, kinds, clock, with_exchanges=True)
+            best, starts = reduce(better, together, best), []
         best = polish(problem, programs.descend, starts, seed, clock, report, best)
     except KeyboardInterrupt:
         clock.stopped = True
@@ -342,7 +369,7 @@ def run(
         best.included,
         best.log_joint,
         best.is_optimal,
-        clock.stopped,
+        clock.stopped or cooling_clock.stopped,
         np.array([found.log_joint for found in restarts.bests]),
         _history(infos, schedule, num_restarts, nothing.log_joint) if all(infos) else {},
         {"compiling": compiling, "annealing": cooled - started - compiling, "descents": ended - cooled},

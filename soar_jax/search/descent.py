@@ -67,6 +67,31 @@ class _Search(NamedTuple):
     num_passes: jax.Array
 
 
+def _flip_both(problem: Problem, pool: NumberedPool, pair: Pair, first: jax.Array, second: jax.Array) -> Pair:
+    """Flip up to two numbered patterns, -1 for none.
+
+    A CPU compiles one flip and skips what is not asked for; elsewhere a loop whose length the data decide would wait
+    for the host, and both flips are made, and taken or left.
+    """
+
+    def in_a_loop(pair: Pair, first: jax.Array, second: jax.Array) -> Pair:
+        return jax.lax.fori_loop(
+            (first < 0).astype(jnp.int32),
+            1 + (second >= 0).astype(jnp.int32),
+            lambda i, pair: flip(problem, pool, pair, jnp.where(i == 0, first, second)),
+            pair,
+        )
+
+    return jax.lax.platform_dependent(pair, first, second, cpu=in_a_loop, default=partial(flip_or_leave, problem, pool))
+
+
+def flip_or_leave(problem: Problem, pool: NumberedPool, pair: Pair, first: jax.Array, second: jax.Array) -> Pair:
+    """Make both flips and take those that were asked for."""
+    for number in (first, second):
+        pair = flip(problem, pool, pair, jnp.maximum(number, 0), is_taken=number >= 0)
+    return pair
+
+
 def _look(problem: Problem, pool: NumberedPool, with_exchanges: jax.Array, search: _Search) -> _Search:
     """Make one pass over the neighbours, and move when all that is needed has been seen.
 
@@ -90,12 +115,7 @@ def _look(problem: Problem, pool: NumberedPool, with_exchanges: jax.Array, searc
     is_next = is_complete & ~is_taken & (following < numbers.size) & with_exchanges
     put_back = jnp.where(is_taken, -1, search.out)  # a rule taken out goes back, unless its successor was found
     next_flip = jnp.where(is_taken, best_number, jnp.where(is_next, following, -1))
-    pair = jax.lax.fori_loop(
-        (put_back < 0).astype(jnp.int32),
-        1 + (next_flip >= 0).astype(jnp.int32),
-        lambda i, pair: flip(problem, pool, pair, jnp.where(i == 0, put_back, next_flip)),
-        search.pair,
-    )
+    pair = _flip_both(problem, pool, search.pair, put_back, next_flip)
     return _Search(
         pair,
         jnp.where(is_taken, best_value, search.log_joint),

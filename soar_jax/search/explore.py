@@ -20,20 +20,25 @@ import numpy as np
 from jax.sharding import Mesh
 
 from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, in_float64
-from soar_jax._progress import Clock, Progress
-from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue, hash_coverage
+from soar_jax._progress import Clock, Progress, announce
+from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
+from soar_jax.score.compiled import drop_surplus
 from soar_jax.score.joint import host_log_likelihood
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
-from soar_jax.search.anneal import check_clock, programs_for
-from soar_jax.search.descent import Best, better, descend
+from soar_jax.search.anneal import check_clock
+from soar_jax.search.checkpoint import Checkpoint
+from soar_jax.search.descent import Best, better
+from soar_jax.search.descents import Errand, descents_for
+from soar_jax.search.gather import left_out, surroundings
 from soar_jax.search.grow import Grower
 from soar_jax.search.kicks import THINNINGS, Start, kick, thin
 from soar_jax.search.niches import Niches
 from soar_jax.search.pages import Pages, Priced
+from soar_jax.search.resume import Standing, about_explorer, arrays_of_explorer, put_back_explorer
 from soar_jax.search.working import WorkingPools
 
 WORKING_SIZE = 256
@@ -53,8 +58,6 @@ _SHARE_FROM_LEADER = 0.25
 _GROW_EVERY = 3
 _GROWN_PER_QUERY = 8
 _TOLERANCE = 1e-9
-_NEGLIGIBLE = 15.0
-"""Nats below the leader at which a pattern's mass is no longer added up."""
 
 
 @dataclass
@@ -118,7 +121,7 @@ class Explorer:
         mesh: Mesh | None,
         max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
     ) -> None:
-        self.catalogue, self.hyper, self.clock, self.mesh = catalogue, hyper, clock, mesh
+        self.catalogue, self.hyper, self.clock = catalogue, hyper, clock
         # a rule of any kind that was searched may come in
         open_hyper = hyper._replace(pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64))
         none = empty_pool(catalogue.layout.num_words)
@@ -145,6 +148,8 @@ class Explorer:
         self.generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         self.niches = Niches(int(np.bitwise_count(catalogue.layout.everything()).sum()))
         self.least = self.working.required
+        self.pass_seconds = 0.0
+        """How long it takes to price all patterns against the leader and its neighbours."""
         # an interrupt while programs compile leaves the empty pair, or what must be in
         counts = np.asarray(self.working.query(self.least, 0).counts)
         sizes = np.zeros(problem.prior.shape[:2], dtype=np.int64)
@@ -153,6 +158,7 @@ class Explorer:
         self.best = Best(host_log_likelihood(problem, counts) + log_prior, self.least, False)
         # every process of a mesh must start its programs in the same order
         self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
+        self.descents = descents_for(self.working, clock, mesh, self.executor)
         for side in self.sides:
             self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.least)
 
@@ -167,21 +173,9 @@ class Explorer:
 
     # -- descents -----------------------------------------------------------------------------
 
-    @in_float64
     def descend(self, included: BoolArray) -> Best:
         """Descend in the working pools."""
-        problem, pool = self.working.on_device()
-        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock)
-
-    @in_float64
-    def sketch(self, start: Start) -> Best:
-        """Descend by additions and removals alone, perhaps among some of the patterns first."""
-        included = start.included
-        if start.has_detour:
-            problem, pool = self.working.restricted(start.allowed(self.working.patterns))
-            included = descend(programs_for(problem, pool, self.mesh).descend, included, self.clock).included
-        problem, pool = self.working.on_device()
-        return descend(programs_for(problem, pool, self.mesh).descend, included, self.clock, with_exchanges=False)
+        return self.descents.one(Errand(included))
 
     def keep(self, found: Best) -> bool:
         """Take a pair in; say whether it is the new leader."""
@@ -194,12 +188,13 @@ class Explorer:
 
         Exchanges are most of the work, and a kicked pair often falls back to where it came from.
         """
-        self.working.on_device()  # once, before the threads ask for it
-        sketches = sorted(self.executor.map(self.sketch, starts), key=lambda pair: -pair.log_joint)
+        patterns = self.working.patterns
+        errands = [Errand(s.included, s.allowed(patterns) if s.has_detour else None) for s in starts]
+        sketches = sorted(self.descents.sketch(errands), key=lambda pair: -pair.log_joint)
         known = {pair.included.tobytes() for pair in self.niches.pairs}
         new = {pair.included.tobytes(): pair.included for pair in sketches}
-        polished = [included for key, included in new.items() if key not in known][:POLISHED_PER_ROUND]
-        return any([self.keep(pair) for pair in self.executor.map(self.descend, polished)])
+        polished = [Errand(included) for key, included in new.items() if key not in known][:POLISHED_PER_ROUND]
+        return any([self.keep(pair) for pair in self.descents.polish(polished)])
 
     # -- the working pools --------------------------------------------------------------------
 
@@ -240,7 +235,9 @@ class Explorer:
         while not self.clock.is_over():
             queries = self.neighbours()
             count = max(BROUGHT_PER_KICK, WORKING_SIZE // (2 * len(queries)))
+            started = time.perf_counter()
             self.refill(queries, count, self._protected())
+            self.pass_seconds = max(self.pass_seconds, time.perf_counter() - started)
             if not self.keep(self.descend(self.best.included)):
                 return
 
@@ -301,22 +298,41 @@ class Explorer:
             self.grow([query for query in queries if int(query.side) == side][:QUERIES_AT_ONCE], protected)
         return self.try_all(starts)
 
-    def run(self, patience: int, report: Callable[[int, Best], None], log: list[dict[str, Any]]) -> bool:
-        """Search until ``patience`` rounds in a row bring nothing; say whether the leader is certified."""
+    def set_out(self) -> None:
+        """Improve the first pair, and look once from thinned pools."""
         self.settle()
         shape = self.working.kind.shape
         shares = self.generator.choice(THINNINGS, KICKS_PER_ROUND)
         thinned = [thin((shape[0], shape[1]), float(share), self.generator) for share in shares]
         if self.try_all([start._replace(included=start.included | self.least) for start in thinned]):
             self.settle()
-        failures, number, started = 0, 0, time.perf_counter()
+
+    def run(
+        self,
+        patience: int,
+        report: Callable[[int, Best], None],
+        log: list[dict[str, Any]],
+        checkpoint: Checkpoint | None = None,
+    ) -> bool:
+        """Search until ``patience`` rounds in a row bring nothing; say whether the leader is certified."""
+        saved = None if checkpoint is None else checkpoint.load()
+        if saved is None:
+            self.set_out()
+            failures, number, before = 0, 0, 0.0
+        else:
+            failures, number, before, lines = put_back_explorer(self, saved)
+            log.extend(lines)
+        self.clock.reserve(2 * self.pass_seconds)  # for the candidates around the leader, and what lies beyond them
+        started = time.perf_counter() - before
         while not self.clock.is_over():
             if failures >= patience or number >= MAX_ROUNDS * patience:
-                before = self.best
+                if not self.clock.has_room_for(self.pass_seconds):
+                    break
+                leader = self.best
                 if self.certify():
                     return True
                 self.settle()
-                if self.best is before:  # no slot was free for what improves it
+                if self.best is leader:  # no slot was free for what improves it
                     self.niches.keep_only(self.best)
                 failures = patience // 2  # it was not the end after all
                 continue
@@ -324,71 +340,20 @@ class Explorer:
             if is_new:
                 self.settle()
             failures, number = 0 if is_new else failures + 1, number + 1
+            seconds = time.perf_counter() - started
             log.append(
                 {
                     "round": number,
                     "best_score": -self.best.log_joint,
                     "readings": len(self.niches.pairs),
-                    "seconds": time.perf_counter() - started,
+                    "seconds": seconds,
                 }
             )
+            if checkpoint is not None and not self.clock.is_over():  # a round cut short is not one to go on from
+                standing = Standing(failures, number, seconds, tuple(log))
+                checkpoint.keep(about_explorer(self, standing), lambda: arrays_of_explorer(self))
             report(failures, self.best)
         return False
-
-    # -- what is given back -------------------------------------------------------------------
-
-    def surroundings(self, size: int) -> tuple[tuple[IntArray, IntArray], tuple[BoolArray, BoolArray]]:
-        """Choose candidates around the leader: its rules, grown conjunctions at hand, and the best of all others."""
-        patterns: list[IntArray] = []
-        included: list[BoolArray] = []
-        width = self.working.patterns.shape[2]
-        for side in (0, 1):
-            members = self.working.patterns[side][self.best.included[side]]
-            at_hand = self.working.patterns[side][self.working.kind[side] > 0]
-            grown = at_hand[(at_hand >= 0).sum(axis=1) > self.catalogue.mined.items.shape[1]]
-            others = self._around(side, size, width) if side in self.sides else at_hand
-            rest = self._new_coverage(np.concatenate([grown, others]), members)[: max(0, size - len(members))]
-            chosen = np.concatenate([members, rest])
-            patterns.append(chosen)
-            included.append(np.arange(len(chosen)) < len(members))
-        return (patterns[0], patterns[1]), (included[0], included[1])
-
-    def left_out(self, chosen: Sequence[IntArray]) -> float:
-        """Estimate how many rules a draw around the leader would have that are not among the chosen patterns.
-
-        Given the other rules, the place of each rule, and one more place per side, goes to a pattern with a chance in
-        proportion to the pair's density with it; places are added up as if they were independent.
-        """
-        queries, bits = self.neighbours(), self.catalogue.item_bits
-        known = [hash_coverage(some, bits) for some in chosen]
-        rules = [hash_coverage(self.working.patterns[side][self.best.included[side]], bits) for side in (0, 1)]
-        found = self.pages.above(queries, self.best.log_joint - _NEGLIGIBLE, self.executor)
-        expected = 0.0
-        for query, priced in zip(queries, found, strict=True):
-            # best first: patterns of one coverage count once, as a pool has them
-            coverage, first = np.unique(hash_coverage(priced.patterns, bits), return_index=True)
-            weight = np.exp(priced.values[first] - self.best.log_joint)
-            # whoever has the place now, a rule or none, keeps it with weight 1
-            is_other = ~np.isin(coverage, rules[int(query.side)])
-            outside = is_other & ~np.isin(coverage, known[int(query.side)])
-            expected += float(weight[outside].sum() / (1.0 + weight[is_other].sum()))
-        return expected
-
-    def _new_coverage(self, patterns: IntArray, taken: IntArray) -> IntArray:
-        """Keep the first of those that cover the same rows, and none that covers the rows of one of ``taken``."""
-        of_pattern, of_taken = (hash_coverage(some, self.catalogue.item_bits) for some in (patterns, taken))
-        values, first = np.unique(of_pattern, return_index=True)
-        return patterns[np.sort(first[~np.isin(values, of_taken)])]
-
-    def _around(self, side: int, size: int, width: int) -> IntArray:
-        """Rank mined patterns by the best pair that they lead to: added to the leader, or in place of a rule."""
-        listed = self.catalogue.mined.items[self.catalogue.listed[side]]
-        if len(listed) > size:
-            queries = [query for query in self.neighbours() if int(query.side) == side]
-            found = self.pages.best(queries, size, self.executor)
-            patterns, values = (np.concatenate(part) for part in zip(*found, strict=True))
-            listed = patterns[np.argsort(-values, kind="stable")]
-        return np.pad(listed, ((0, 0), (0, width - listed.shape[1])), constant_values=-1)
 
 
 def _in_turn(found: Sequence[Priced]) -> IntArray:
@@ -411,6 +376,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     mesh: Mesh | None = None,
     max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
+    checkpoint: Checkpoint | None = None,
 ) -> ExploreResult:
     """Search over all patterns of a catalogue.
 
@@ -429,16 +395,20 @@ def run(
     time_budget : float, optional
         Seconds; afterwards, and after an interrupt from the keyboard, the best so far is returned.
     progress : callable, optional
-        Called after each round.
+        Called at once, and after each round.
     mesh : Mesh, optional
         Spread the rows of descents over these devices; see `soar_jax.score.devices`.
     max_rules : (int, int)
         Rules of each side at most.
+    checkpoint : Checkpoint, optional
+        Where to save what the next round depends on, and from where to go on.
     """
     check_clock(mesh, time_budget)
+    drop_surplus()
     started = time.perf_counter()
     clock = Clock(time_budget)
     patience = default_rounds(catalogue) if patience is None else patience
+    announce(progress, "searching", patience)
     explorer = Explorer(catalogue, hyper, single=single, seed=seed, clock=clock, mesh=mesh, max_rules=max_rules)
     log: list[dict[str, Any]] = []
 
@@ -451,12 +421,12 @@ def run(
     try:
         explorer.begin()
         begun = time.perf_counter()
-        is_optimal = explorer.run(patience, report, log) if explorer.sides else True
+        is_optimal = explorer.run(patience, report, log, checkpoint) if explorer.sides else True
     except KeyboardInterrupt:
         clock.stopped = True
     searched = time.perf_counter()
-    patterns, included = explorer.surroundings(max_patterns)
-    left_out = explorer.left_out(patterns) if explorer.sides else 0.0
+    patterns, included = surroundings(explorer, max_patterns)
+    beyond = left_out(explorer, patterns) if explorer.sides else 0.0
     explorer.executor.shutdown()
     return ExploreResult(
         patterns,
@@ -472,5 +442,5 @@ def run(
             "gathering": time.perf_counter() - searched,
         },
         explorer.grower.longest if explorer.is_growing else 0,
-        left_out,
+        beyond,
     )

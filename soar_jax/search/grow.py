@@ -20,6 +20,8 @@ from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import Problem
 from soar_jax.search.pages import Priced, make_page
 
+_MOST_TABULATED = 4096
+"""Literals at most for a table of which may stand together; beyond, it is asked for parents only."""
 MAX_PAGES = 2
 """Pages of children per length."""
 
@@ -29,8 +31,8 @@ class Grower:
 
     def __init__(self, catalogue: Catalogue, hyper: Hyperparameters, problem: Problem) -> None:
         self._catalogue, self._hyper, self._problem = catalogue, hyper, problem
-        self._compatible: BoolArray = catalogue.items.compatible()
-        np.fill_diagonal(self._compatible, val=False)
+        few = len(catalogue.item_bits) <= _MOST_TABULATED
+        self._compatible: BoolArray | None = catalogue.items.compatible() if few else None
         self.longest = hyper.kind.shape[1] - 1
 
     def grow(self, queries: Sequence[Query], parents: IntArray, count: int) -> Priced:
@@ -72,7 +74,12 @@ class Grower:
         """Add every literal of a side that may stand beside those of a parent; each conjunction once, in order."""
         if not len(parents):
             return np.zeros((0, parents.shape[1] + 1), np.int64)
-        allowed = self._compatible[parents].all(axis=1) & self._catalogue.items.may_stand_for(side)
+        items = self._catalogue.items
+        if self._compatible is not None:
+            allowed = self._compatible[parents].all(axis=1) & items.may_stand_for(side)
+        else:
+            fits = [items.compatible_with(literals) for literals in parents.T]
+            allowed = np.logical_and.reduce(fits) & items.may_stand_for(side)
         parent, item = np.nonzero(allowed)
         children = np.sort(np.concatenate([parents[parent], item[:, None]], axis=1), axis=1)
         _, first = np.unique(children, axis=0, return_index=True)

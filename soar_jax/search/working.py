@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 import numpy as np
 
@@ -72,7 +74,7 @@ class WorkingPools:
         kind = 1 + self._hyper.kinds_of(side, (patterns >= 0).sum(axis=1), self._catalogue.num_cuts(patterns))
         new, seen = [], set()
         for i, (row, k) in enumerate(zip(bits, kind, strict=True)):
-            key = row.tobytes() + bytes([int(k)])
+            key = _key_of(row, k)
             slot = self._place[side].get(key)
             if slot is not None:
                 self._used[side, slot] = self._round
@@ -89,6 +91,23 @@ class WorkingPools:
             self.patterns[side, slot], self.bits[side, slot], self.kind[side, slot] = patterns[i], bits[i], kind[i]
             self._used[side, slot] = self._round
             self._on_device = None
+
+    def contents(self) -> dict[str, np.ndarray]:
+        """Give what is in the pools, and since when."""
+        return {"patterns": self.patterns, "kind": self.kind, "used": self._used, "round": np.array(self._round)}
+
+    def put_back(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Take what `contents` gave; all else follows from it."""
+        self.patterns, self.kind, self._used = (saved[name].copy() for name in ("patterns", "kind", "used"))
+        self._round = int(saved["round"])
+        for side, (patterns, kind) in enumerate(zip(self.patterns, self.kind, strict=True)):
+            bits = pack(patterns, self._catalogue.item_bits)
+            self.bits[side] = np.where((patterns[:, :1] >= 0), bits, np.uint64(0))
+            keys = [_key_of(row, k) if k > 0 else b"" for row, k in zip(self.bits[side], kind, strict=True)]
+            self._key[side][:] = keys
+            self._place[side].clear()
+            self._place[side].update({key: slot for slot, key in enumerate(keys) if key})
+        self._on_device = None
 
     @in_float64
     def on_device(self) -> tuple[Problem, NumberedPool]:
@@ -137,3 +156,8 @@ class WorkingPools:
             positives + (negatives << NEGATIVE_SHIFT),
             log_prior,
         )
+
+
+def _key_of(bits: WordArray, kind: int) -> bytes:
+    """Tell patterns apart: by the rows they cover, and their kind."""
+    return bits.tobytes() + bytes([int(kind)])

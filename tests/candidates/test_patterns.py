@@ -9,7 +9,8 @@ from soar_jax.candidates import patterns
 from soar_jax.candidates.build import CandidateOptions, resolve_threshold
 from soar_jax.candidates.coverage import lay_out
 from soar_jax.candidates.patterns import Threshold, mine_fpgrowth, mine_packed
-from soar_jax.candidates.stages import drop_uninformative
+from soar_jax.candidates.sources import cell_counts
+from soar_jax.candidates.stages import keep_informative
 from soar_jax.data.columns import TableValues
 from soar_jax.data.items import build_items
 from soar_jax.data.table import describe_column, group_rows
@@ -28,8 +29,9 @@ def prepare(make_table, seed, threshold, weights=None):
     items = build_items(columns, negations=True, missing=True)
     rows = group_rows(TableValues(frame), columns, y, weights)
     layout = lay_out(rows)
-    items, masks, bits = drop_uninformative(items, items.masks(rows), layout, threshold)
-    return items, rows, layout, masks, bits
+    items = keep_informative(items, cell_counts(rows, columns), threshold)
+    masks = items.masks(rows)
+    return items, rows, layout, masks, layout.pack(masks)
 
 
 def as_dict(found):
@@ -104,13 +106,42 @@ def test_rare_class_gets_candidates():
     rng = np.random.default_rng(0)
     import pandas as pd
 
-    frame = pd.DataFrame({"a": rng.integers(0, 20, 2000).astype(str), "b": rng.choice(["u", "v"], 2000)})
+    frame = pd.DataFrame(
+        {"a": np.char.add("k", rng.integers(0, 20, 2000).astype(str)), "b": rng.choice(["u", "v"], 2000)}
+    )
     y = np.zeros(2000, bool)
-    y[rng.choice(np.flatnonzero(frame["a"] == "7"), 20, replace=False)] = True
+    y[rng.choice(np.flatnonzero(frame["a"] == "k7"), 20, replace=False)] = True
     from soar_jax import SOARClassifier
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = SOARClassifier(min_support=0.2, min_class_support=0.3, n_iter=50, n_restarts=1).fit(frame, y)
     pools = model.pools_
-    assert (pools.loc[pools["side"] == "positive", "rule"] == "a = 7").any()
+    assert (pools.loc[pools["side"] == "positive", "rule"] == "a = k7").any()
+
+
+def test_limits_of_mining_are_kept_to_the_last_unit(make_table, monkeypatch):
+    threshold = Threshold(3, 3, 3)
+    items, _, layout, _, bits = prepare(make_table, 0, threshold)
+    allowed = items.compatible()
+
+    def mine(max_length):
+        return mine_packed(bits, allowed, layout, threshold, max_length)
+
+    pairs = int(np.triu(allowed, 1).sum())  # every literal is frequent here
+    found = mine(2)
+    num_pairs = int((found.length == 2).sum())
+    limits = [
+        ("MAX_WORK", pairs * layout.num_words, 2, "Patterns of length 2 .* Set max_length=1"),
+        ("MAX_CANDIDATES", pairs, 2, "Patterns of length 2 .* Set max_length=1"),
+        ("MAX_FREQUENT", len(found.items), 2, "patterns up to length 2 are frequent.* Set max_length=1"),
+        ("MAX_KEPT_BYTES", num_pairs * (layout.num_words * 8 + len(bits)), 3, "up to length 2 are .* max_length=1"),
+    ]
+    assert (found.length == 1).sum() == len(bits)
+    for name, most, max_length, message in limits:
+        with monkeypatch.context() as patch:
+            patch.setattr(patterns, name, most)
+            assert mine(max_length).length.max() == max_length
+            patch.setattr(patterns, name, most - 1)
+            with pytest.raises(InputError, match=message):
+                mine(max_length)

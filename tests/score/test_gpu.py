@@ -24,5 +24,6 @@ def test_reading_all_patterns_takes_a_few_kernels_and_no_wait_for_the_host():
     # every restart looks at all neighbours at once: no loop at all
     assert not costs["one annealing step, 64 restarts"].loops and costs["one annealing step, 64 restarts"].kernels <= 60
     assert not costs["best of all neighbours"].loops
-    # a descent is one loop of passes, which ends by what it finds
-    assert costs["descend from one pair"].unknown_loops <= 2
+    # a descent is one loop of passes, which ends by what it finds; many descents share it
+    for name in ("descend from one pair", "descend from 16 pairs together"):
+        assert costs[name].unknown_loops == 1 and costs[name].launches <= 70

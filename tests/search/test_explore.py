@@ -298,9 +298,10 @@ def test_wide_tables_get_an_answer():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (300, 2000)), columns=[f"g{i}" for i in range(2000)]).astype(str)
     y = (X["g7"] == "1") & (rng.random(300) < 0.95)
-    with pytest.warns(UserWarning, match="Mining stopped at length"):
+    with pytest.warns(UserWarning, match="too many to mine them all"):
         model = SOARClassifier(n_rounds=1).fit(X, y)
     assert [str(rule) for rule in model.positive_rules_] == ["g7 = 1"]
+    assert model.certificate_.longest == 2 and model.certificate_.num_paired > 0
 
 
 @pytest.mark.parametrize("num_rows", [120, 2600])
