@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar
@@ -37,6 +39,49 @@ class BetterPairWarning(UserWarning):
     """Posterior draws met a pair that scores better than the fitted one."""
 
 
+class DataWarning(UserWarning):
+    """Something in a table is not as it should be; the parent of the warnings about data."""
+
+
+class UnreadableValuesWarning(DataWarning):
+    """Values that cannot be read as their column's kind are treated as missing."""
+
+
+class IdentifierWarning(DataWarning):
+    """A column has another value in every row: it names rows, and says nothing of later ones."""
+
+
+class LeakWarning(DataWarning):
+    """One column alone tells the label: it may have been written down after the outcome was known."""
+
+
+class EditedModelWarning(UserWarning):
+    """A model file was changed by hand since it was saved."""
+
+
+_jax: dict[str, bool] = {"has_run": False, "is_forked": False}
+
+
+def _note_fork() -> None:
+    """Note, in a forked child, that JAX had run in its parent: its threads are not here, and calls would hang."""
+    backends = getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None)
+    _jax["is_forked"] = _jax["is_forked"] or _jax["has_run"] or bool(backends)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def check_not_forked() -> None:
+    """Raise at once where JAX would hang for ever."""
+    if _jax["is_forked"]:
+        raise InputError(
+            "This process was forked after JAX had run in its parent, and JAX cannot go on in it. Start workers by "
+            "multiprocessing's 'spawn' or 'forkserver', or by joblib, to fit or sample in them; predicting works."
+        )
+    _jax["has_run"] = True
+
+
 def in_float64(function: Callable[P, R]) -> Callable[P, R]:
     """Run ``function`` with 64-bit JAX types, whatever the caller's global flag is.
 
@@ -46,6 +91,7 @@ def in_float64(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        check_not_forked()
         import jax
 
         with jax.enable_x64(True):

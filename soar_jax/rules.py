@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from soar_jax import _notebook as notebook
 from soar_jax._base import BoolArray
 from soar_jax.data.columns import TableValues, values_of
 from soar_jax.data.literals import OPERATORS, Literal, cut_text
@@ -154,8 +155,9 @@ class RuleSet(Sequence[Rule]):
         return f"RuleSet for {self.label}:\n{self}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{html.escape(str(rule))}</li>" for rule in self.rules) or "<li>(no rules)</li>"
-        return f"<b>{html.escape(str(self.label))}</b> if any of<ul>{rows}</ul>"
+        rows = [[html.escape(str(rule))] for rule in self.rules]
+        head = f"<b>{html.escape(str(self.label))}</b> " + ("if any of" if rows else "has no rules")
+        return notebook.block(head, notebook.table(["rule"] if rows else [], rows))
 
 
 def rule_ids(sets: Sequence[RuleSet]) -> tuple[str, ...]:

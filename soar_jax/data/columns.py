@@ -7,6 +7,7 @@ points, "some other level" or "missing".
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +17,22 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, Plain
+from soar_jax.data.cells import distinct_cells, moments_in
 
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
+KINDS = "soar_jax kinds"
+"""Where a frame keeps the kinds that its user declared (`pandas.DataFrame.attrs`), by column."""
 _BINARY = 2
+_LOSES_LARGE = int(pd.__version__.split(".")[0]) < 3  # noqa: PLR2004
+"""Pandas 2 takes text with large exponents (1e400, 0e99999) for no number; pandas 3 reads it, and exports do."""
+_DECIMAL = re.compile(r"[\t-\r ]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[\t-\r ]*")
 _TRUTH = {"true": "1", "false": "0"}
 _EARLIEST, _LATEST = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("0001-01-02", "9999-12-31"))
+
+
+def _read_decimal(cell: Any) -> float:
+    """Read text as pandas 3 does; NaN for all else."""
+    return float(cell) if isinstance(cell, str) and _DECIMAL.fullmatch(cell) else np.nan
 
 
 @dataclass(frozen=True)
@@ -64,13 +76,14 @@ class Column:
 class ColumnValues:
     """One raw column. Each way of reading it, as levels, numbers or moments, is done once, when it is asked for."""
 
-    def __init__(self, series: pd.Series) -> None:
+    def __init__(self, series: pd.Series, declared: str | None = None) -> None:
         self.series = series
+        self._declared = declared
 
     @cached_property
     def kind(self) -> str:
         """How the column is read."""
-        return infer_kind(self.series)
+        return self._declared or infer_kind(self.series)
 
     @cached_property
     def is_missing(self) -> BoolArray:
@@ -83,14 +96,8 @@ class ColumnValues:
         series = self.series
         if isinstance(series.dtype, pd.CategoricalDtype):
             return series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories)
-        try:
-            codes, uniques = pd.factorize(series)
-        except TypeError as error:
-            raise InputError(
-                f"Column {series.name!r} holds values that cannot be compared ({error}); "
-                "turn lists, sets or dictionaries into plain columns first."
-            ) from None
-        return codes.astype(np.int64), list(uniques)
+        codes, uniques = distinct_cells(series)
+        return codes.astype(np.int64), uniques
 
     @cached_property
     def level_texts(self) -> list[str]:
@@ -103,13 +110,21 @@ class ColumnValues:
         series = self.series
         if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
             return np.full(len(series), np.nan)
-        return np.asarray(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        if _LOSES_LARGE and series.dtype.kind == "O":
+            lost = np.isnan(found)
+            found[lost] = [_read_decimal(value) for value in series[lost]]
+        return found
 
     @cached_property
     def moments(self) -> FloatArray:
-        """Microseconds since 1970 UTC with NaN for whatever is missing or no moment; never raises."""
-        is_text = not pd.api.types.is_datetime64_any_dtype(self.series.dtype)
-        stamps = pd.to_datetime(self.series, errors="coerce", utc=True, format="mixed" if is_text else None)
+        """Microseconds since 1970 UTC with NaN for whatever is missing or no moment; never raises.
+
+        Text is read as ISO 8601 and in no other way. Numbers are no moments: nobody can tell what they count.
+        """
+        if not pd.api.types.is_datetime64_any_dtype(self.series.dtype):
+            return moments_in(self.series).values.clip(_EARLIEST, _LATEST)
+        stamps = pd.to_datetime(self.series, errors="coerce", utc=True)
         # whole microseconds, so that a cut point survives being printed and read again
         microseconds = stamps.dt.as_unit("us").astype("int64").to_numpy().clip(_EARLIEST, _LATEST)
         return np.where(stamps.isna().to_numpy(), np.nan, microseconds.astype(np.float64))
@@ -149,7 +164,7 @@ class TableValues:
     def __getitem__(self, name: str) -> ColumnValues:
         """Return one column's values."""
         if name not in self._columns:
-            self._columns[name] = ColumnValues(self.frame[name])
+            self._columns[name] = ColumnValues(self.frame[name], self.frame.attrs.get(KINDS, {}).get(name))
         return self._columns[name]
 
 

@@ -113,6 +113,7 @@ def cut_points(
     max_bins: int,
     method: str,
     is_time: bool = False,
+    lowest: FloatArray | None = None,
 ) -> list[float]:
     """Ascending cut points c for literals ``x <= c`` and ``x > c``, rounded as far as the bins allow.
 
@@ -128,6 +129,8 @@ def cut_points(
         Where to cut: where the labels change most, or at equal shares of the rows.
     is_time : bool
         Values are microseconds since 1970 UTC and are rounded to calendar units.
+    lowest : (k,) float64, optional
+        Where each weight is of a bin, its lowest value; ``distinct`` then holds the highest.
     """
     if len(distinct) < 2:  # noqa: PLR2004
         return []
@@ -141,4 +144,5 @@ def cut_points(
             positions = quantile_positions(weights, 1)
     shorten = shortest_time if is_time else shortest_number
     unique: IntArray = np.unique(np.array(positions, dtype=np.int64))
-    return [shorten(float(distinct[i]), float(distinct[i + 1])) for i in unique]
+    above = distinct if lowest is None else lowest
+    return [shorten(float(distinct[i]), float(above[i + 1])) for i in unique]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -61,26 +63,45 @@ class Items:
         """Which patterns (rows of literal indices, padded with -1) the search may make rules of a side."""
         return np.asarray(np.append(self.may_stand_for(side), True)[patterns].all(axis=1))
 
+    @cached_property
+    def intervals(self) -> dict[int, list[int]]:
+        """For each bound, the bounds of the other kind of its column that leave a gap between them."""
+        by_column: dict[int, tuple[list[int], list[int]]] = {}
+        for i, literal in enumerate(self.literals):
+            of_column = by_column.setdefault(int(self.column[i]), ([], []))
+            if literal.kind.is_lower_bound:
+                of_column[0].append(i)
+            if literal.kind.is_upper_bound:
+                of_column[1].append(i)
+        found: dict[int, list[int]] = {}
+        for lower, upper in by_column.values():
+            for i, j in product(lower, upper):
+                if (self.truth[i] & self.truth[j]).any():
+                    found.setdefault(i, []).append(j)
+                    found.setdefault(j, []).append(i)
+        return found
+
     def compatible(self) -> BoolArray:
-        """Which two literals may share a pattern.
+        """Which two literals may share a pattern: see `compatible_with`."""
+        return self.compatible_with(np.arange(len(self.literals)))
+
+    def compatible_with(self, chosen: IntArray) -> BoolArray:
+        """Which literals may share a pattern with each of some: (num_chosen, num_items).
 
         Literals of different columns may; of one column only a lower and an upper bound that leave a
         gap between them, which print as one interval. There must be a side that both may stand for, and the columns
         must not be kept apart.
         """
-        allowed = self.column[:, None] != self.column[None, :]
-        lower = [i for i, literal in enumerate(self.literals) if literal.kind.is_lower_bound]
-        upper = [i for i, literal in enumerate(self.literals) if literal.kind.is_upper_bound]
-        for i in lower:
-            for j in upper:
-                if self.column[i] == self.column[j]:
-                    allowed[i, j] = allowed[j, i] = bool((self.truth[i] & self.truth[j]).any())
-        for one, other in self.apart:
-            here, there = self.column == one, self.column == other
-            allowed[np.ix_(here, there)] = allowed[np.ix_(there, here)] = False
+        column = self.column[chosen]
+        allowed = column[:, None] != self.column[None, :]
+        for row, i in enumerate(chosen):
+            allowed[row, self.intervals.get(int(i), [])] = True
+        for pair in self.apart:
+            for one, other in (pair, pair[::-1]):
+                allowed[np.ix_(column == one, self.column == other)] = False
         if self.sides is not None:
             # each literal has one side or both: literals that share a side two by two share one all together
-            allowed &= (self.sides[:, :, None] & self.sides[:, None, :]).any(axis=0)
+            allowed &= (self.sides[:, chosen, None] & self.sides[:, None, :]).any(axis=0)
         return allowed
 
 

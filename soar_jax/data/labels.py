@@ -12,9 +12,34 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray
 
 
+def label_array(y: Any, *, warn: bool = False) -> np.ndarray:
+    """Labels as they were given: nullable integers stay integers, truth values stay truth values."""
+    if not isinstance(y, np.ndarray | list | tuple | pd.DataFrame | pd.Series | pd.Index):
+        y = _of_other_library(y)
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and not isinstance(dtype, pd.SparseDtype):
+        values = pd.Series(y)
+        if values.isna().any():
+            return values.astype(object).to_numpy()
+        if pd.api.types.is_bool_dtype(dtype):
+            return values.to_numpy(dtype=bool)
+        if pd.api.types.is_integer_dtype(dtype):
+            return values.to_numpy(dtype=np.int64)
+        y = values.to_numpy()
+    return np.asarray(column_or_1d(y, warn=warn))
+
+
+def _of_other_library(y: Any) -> Any:
+    """Take a column of polars or pyarrow; anything else is left as it is."""
+    import narwhals as nw
+
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    return pd.Series(column.to_list()).to_numpy() if isinstance(column, nw.Series) else y
+
+
 def plain_labels(y: Any) -> np.ndarray:
     """Labels as an array whose type says what they are."""
-    labels = np.asarray(column_or_1d(y, warn=True))
+    labels = label_array(y, warn=True)
     if labels.dtype == object:
         kinds = {type(label) for label in labels if not pd.isna(label)}
         if len(kinds) > 1 and str in kinds:
@@ -25,44 +50,50 @@ def plain_labels(y: Any) -> np.ndarray:
     return labels
 
 
-def whole_weights(sample_weight: Any, num_rows: int) -> IntArray:
-    """Check row weights: whole numbers, not all of them zero."""
+def row_weights(sample_weight: Any, num_rows: int) -> FloatArray:
+    """Check row weights: not negative, not all of them zero."""
     if sample_weight is None:
-        return np.ones(num_rows, dtype=np.int64)
+        return np.ones(num_rows)
     weights = np.asarray(column_or_1d(sample_weight))
     check_consistent_length(weights, np.empty(num_rows))
     if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError("sample_weight must hold non-negative numbers.")
     if not weights.any():
         raise InputError("sample_weight is zero for every row; no weight is left to learn from.")
+    return weights.astype(np.float64)
+
+
+def whole_weights(sample_weight: Any, num_rows: int) -> IntArray:
+    """Check row weights that count rows: whole numbers, not all of them zero."""
+    weights = row_weights(sample_weight, num_rows)
     whole: IntArray = weights.astype(np.int64)
     if not np.array_equal(whole, weights):
         raise InputError(
-            "sample_weight must hold whole numbers: the likelihood counts rows. "
+            "sample_weight must hold whole numbers here: rows are counted. "
             "Multiply the weights by a constant and round them."
         )
     return whole
 
 
-def class_weights(class_weight: Any, labels: np.ndarray, weights: IntArray) -> IntArray:
-    """Whole-number weight of each row by its class.
+def class_weights(class_weight: Any, labels: np.ndarray, weights: FloatArray) -> FloatArray:
+    """Weight of each row by its class.
 
     Parameters
     ----------
     class_weight : None, "balanced" or dict
         None: 1. "balanced": the rarer class by the nearest whole ratio of the classes' weights. A dict from labels to
-        whole numbers, or to positive numbers that are whole multiples of the smallest; labels left out have 1.
+        positive numbers; labels left out have 1. Whole multiples of the smallest number are taken as whole numbers.
     labels : (num_rows,) array
-    weights : (num_rows,) int64
+    weights : (num_rows,) float64
         Row weights, which decide which class is the rarer.
     """
-    ones = np.ones(len(labels), dtype=np.int64)
     if class_weight is None:
-        return ones
+        return np.ones(len(labels))
     classes = np.unique(labels)
     if isinstance(class_weight, str) and class_weight == "balanced":
         totals = np.array([weights[labels == label].sum() for label in classes])
-        by_class = np.maximum(1, np.round(totals.max() / np.maximum(totals, 1)).astype(np.int64))
+        least = totals[totals > 0].min(initial=1.0)
+        by_class = np.maximum(1.0, np.round(totals.max() / np.maximum(totals, least)))
         return by_class[np.searchsorted(classes, labels)]
     if not isinstance(class_weight, Mapping):
         raise InputError(
@@ -75,22 +106,45 @@ def class_weights(class_weight: Any, labels: np.ndarray, weights: IntArray) -> I
     if given.dtype.kind not in "iuf" or not np.isfinite(given).all() or (given <= 0).any():
         raise InputError(f"class_weight must hold positive numbers, got {dict(class_weight)!r}.")
     values = given if np.array_equal(given, np.round(given)) else given / given.min()
-    whole = np.round(values).astype(np.int64)
-    if not np.allclose(whole, values, rtol=1e-9, atol=0):
-        raise InputError(
-            "class_weight must hold whole numbers, or whole multiples of the smallest: the likelihood counts rows. "
-            f"Got {dict(class_weight)!r}; multiply the weights by a constant and round them."
-        )
-    return whole[np.searchsorted(classes, labels)]
+    whole = np.round(values)
+    values = whole if np.allclose(whole, values, rtol=1e-9, atol=0) else given
+    return values.astype(np.float64)[np.searchsorted(classes, labels)]
+
+
+def counted_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -> IntArray:
+    """How many rows each row counts as in a fit.
+
+    Whole weights are these numbers. Weights with fractions say how much rows matter beside each other, and not how many
+    there are: they are scaled to sum to the number of rows that have any, and rounded to whole numbers class by class
+    so that the sums are kept all along. With s the running sum of a class's scaled weights, row i counts as
+
+        floor(s[i] + 1/2) - floor(s[i - 1] + 1/2) ,
+
+    which is its weight rounded up or down, with every run of rows right to within one row. Equal weights give 1.
+    """
+    weights = row_weights(sample_weight, len(labels))
+    weights = weights * class_weights(class_weight, labels, weights)
+    whole: IntArray = np.round(weights).astype(np.int64)
+    if np.array_equal(whole, weights):
+        return whole
+    scaled = weights * (np.count_nonzero(weights) / weights.sum())
+    for label in np.unique(labels):
+        mine = labels == label
+        steps = np.floor(np.cumsum(scaled[mine]) + 0.5)
+        whole[mine] = np.diff(steps, prepend=0.0).astype(np.int64)
+    return whole
 
 
 def is_positive(y: Any, num_rows: int, classes: np.ndarray, positive: Any) -> BoolArray:
     """Check labels of rows to judge, and say which are positive."""
-    labels = np.asarray(column_or_1d(y))
+    labels = label_array(y)
     check_consistent_length(np.empty(num_rows), labels)
-    unknown = set(np.unique(labels).tolist()) - set(classes.tolist())
+    if pd.isna(labels).any():
+        raise InputError("y contains missing labels; drop the rows without a label.")
+    unknown = set(labels.tolist()) - set(classes.tolist())
     if unknown:
-        raise InputError(f"y has labels the model does not know: {sorted(map(str, unknown))}.")
+        known = " and ".join(repr(label) for label in classes.tolist())
+        raise InputError(f"y has {len(unknown):,} labels the model does not know; it knows {known}.")
     return labels == positive
 
 

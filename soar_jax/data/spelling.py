@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 from itertools import pairwise
 
+from soar_jax import _names
 from soar_jax._base import Plain
 from soar_jax.data.columns import level_text
 
@@ -83,4 +84,12 @@ def suggest(name: str, names: Iterable[str]) -> str:
     """Name the nearest of some names, or all of them if none is near: the end of a message."""
     known = [str(one) for one in names]
     near = difflib.get_close_matches(name, known, 1)
-    return f"Did you mean {near[0]!r}?" if near else f"There is: {', '.join(known)}."
+    return f"Did you mean {short_name(near[0])}?" if near else f"There is: {short_list(known)}."
+
+
+def short_name(name: object) -> str:
+    """Quote a name for a message, shortened: what looks like a name may be a record of somebody."""
+    return repr(_names.short_name(name))
+
+
+short_list = _names.list_names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,40 +18,58 @@ import pandas as pd
 
 from soar_jax._base import BoolArray, InputError, IntArray, Plain
 from soar_jax.data.columns import CATEGORY, DATETIME, Column, ColumnValues, TableValues, plain_value
+from soar_jax.data.contract import Contract
 from soar_jax.data.cuts import cut_points, positions_per_cut
+from soar_jax.data.frames import from_other_library
+from soar_jax.data.spelling import short_list, short_name
 
 
 def as_frame(X: Any) -> pd.DataFrame:
     """Make a data frame with text column names out of whatever table the user has."""
-    if isinstance(X, pd.DataFrame):
-        frame = X
-    else:
-        from sklearn.utils import check_array
-
-        if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-            X = pd.DataFrame(list(X)).to_numpy(dtype=object)  # keeps numbers apart from text
-        array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
-        if np.iscomplexobj(array):
-            raise InputError("Complex data not supported: give real numbers, text or categories.")
-        frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
-        if frame.shape[1] and array.dtype == object:
-            frame = frame.infer_objects()
+    given = X if isinstance(X, pd.DataFrame) else from_other_library(X)
+    frame = _frame_of_array(X) if given is None else given
     names = [str(name) for name in frame.columns]
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
-        raise InputError(f"Column names must differ, but {repeated[0]!r} stands more than once; rename the columns.")
+        raise InputError(
+            f"Column names must differ, but {short_name(repeated[0])} stands more than once; rename the columns."
+        )
     if names != list(frame.columns):
         frame = frame.set_axis(names, axis=1)
     return frame
 
 
-def frame_to_predict(X: Any, names: Sequence[str], model: str) -> pd.DataFrame:
-    """Check a table to predict on against the names of the columns that ``model`` was fitted on.
+def _frame_of_array(X: Any) -> pd.DataFrame:
+    from scipy.sparse import issparse
+    from sklearn.utils import check_array
+
+    if issparse(X):
+        raise InputError("X is a sparse matrix; rules need a dense table: give X.toarray(), or a data frame.")
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+        X = pd.DataFrame(list(X)).to_numpy(dtype=object)  # keeps numbers apart from text
+    array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    if np.iscomplexobj(array):
+        raise InputError("Complex data not supported: give real numbers, text or categories.")
+    frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+    return frame.infer_objects() if frame.shape[1] and array.dtype == object else frame
+
+
+def has_names(X: Any) -> bool:
+    """Whether a table names its columns; a pandas frame numbers them when nobody does."""
+    if isinstance(X, pd.DataFrame):
+        return not isinstance(X.columns, pd.RangeIndex)
+    return not isinstance(X, np.ndarray | list | tuple) and hasattr(X, "columns")
+
+
+def match_names(X: Any, names: Sequence[str], model: str, contract: Contract | None = None) -> pd.DataFrame:
+    """Give a table the names that ``model`` was fitted on.
 
     A table without names is matched by position and must have every column; with names any order and further
     columns are fine.
     """
     frame = as_frame(X)
+    if has_names(X):
+        return frame
     if not isinstance(X, pd.DataFrame):
         if frame.shape[1] != len(names):
             raise InputError(
@@ -58,10 +77,25 @@ def frame_to_predict(X: Any, names: Sequence[str], model: str) -> pd.DataFrame:
             )
         if len(frame) == 0:
             raise InputError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
-    has_names = isinstance(X, pd.DataFrame) and not isinstance(X.columns, pd.RangeIndex)
-    if not has_names and frame.shape[1] == len(names):
+    if frame.shape[1] == len(names):
         frame = frame.set_axis(list(names), axis=1)
+        if contract is not None and contract.has_names:
+            warnings.warn(
+                f"X does not have valid feature names, but {model} was fitted with feature names", stacklevel=5
+            )
     return frame
+
+
+def frame_to_predict(
+    X: Any, names: Sequence[str], model: str, used: Sequence[str], why: str, contract: Contract | None = None
+) -> pd.DataFrame:
+    """Check a table to predict on against what ``model`` was fitted on, and read it by the contract.
+
+    Only the columns ``used`` are needed.
+    """
+    frame = match_names(X, names, model, contract)
+    require_columns(frame, used, why)
+    return frame if contract is None else contract.read(frame, used)
 
 
 def require_columns(frame: pd.DataFrame, needed: Sequence[str], why: str) -> None:
@@ -69,8 +103,8 @@ def require_columns(frame: pd.DataFrame, needed: Sequence[str], why: str) -> Non
     for name in needed:
         if name not in frame.columns:
             near = difflib.get_close_matches(name, [str(column) for column in frame.columns], 1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(map(str, frame.columns))}."
-            raise InputError(f"{why} column {name!r}, which the table does not have.{hint}")
+            hint = f" Did you mean {short_name(near[0])}?" if near else f" It has: {short_list(frame.columns)}."
+            raise InputError(f"{why} column {short_name(name)}, which the table does not have.{hint}")
 
 
 def _sort_key(value: Plain) -> tuple[int, float, str]:

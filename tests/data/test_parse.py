@@ -146,3 +146,8 @@ def test_unknown_columns_are_refused_with_the_nearest_name():
 def test_literals_of_json_are_read_as_they_were():
     rule = Rule((Literal("a", "==", 2), Literal("b", ">", 1.5)))
     assert Rule.from_literals(json.loads(json.dumps(rule.literals))) == rule
+
+
+def test_quoted_names_may_hold_line_breaks_and_tabs_as_they_are():
+    (condition,) = Rule.parse('"a\tb\nc" = "x\ty"').conditions
+    assert (condition.column, condition.value) == ("a\tb\nc", "x\ty")

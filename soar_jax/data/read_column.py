@@ -1,0 +1,152 @@
+"""One column of a later table, read as the contract says; what cannot be read is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import FloatArray, InputError
+from soar_jax.data.cells import moments_in, numbers_in
+from soar_jax.data.columns import CATEGORY, DATETIME
+from soar_jax.data.spelling import short_name
+
+ZONELESS, UTC = "none", "utc"
+_LARGEST_WHOLE = 2.0**53
+
+
+class Read(NamedTuple):
+    """A column as it was read, and how many of the values present could not be."""
+
+    series: pd.Series
+    num_unreadable: int
+    num_present: int
+
+
+def storage_of(series: pd.Series) -> str:  # noqa: PLR0911
+    """Say what a column's cells are: number, boolean, category, datetime, text, sparse, empty or other."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return "sparse"
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "datetime"
+    if pd.api.types.is_numeric_dtype(dtype):
+        return "number"
+    if isinstance(dtype, pd.StringDtype):
+        return "text" if series.notna().any() else "empty"
+    inferred = pd.api.types.infer_dtype(series, skipna=True)
+    by_cells = {
+        "string": "text",
+        "mixed": "text",
+        "mixed-integer": "text",
+        "boolean": "boolean",
+        "integer": "number",
+        "floating": "number",
+        "mixed-integer-float": "number",
+        "decimal": "number",
+        "datetime": "datetime",
+        "datetime64": "datetime",
+        "date": "datetime",
+        "empty": "empty",
+    }
+    return by_cells.get(inferred, "other")
+
+
+def without_words(series: pd.Series, words: Sequence[str]) -> pd.Series:
+    """Treat some texts as missing; a column without text is left as it is."""
+    if not words or storage_of(series) != "text":
+        return series
+    is_word = series.isin(list(words))
+    return series.mask(is_word) if is_word.any() else series
+
+
+def as_numbers(series: pd.Series, numbers: FloatArray) -> pd.Series:
+    """Put numbers that were read in place of a column."""
+    is_whole = len(numbers) and bool((np.abs(numbers) < _LARGEST_WHOLE).all() and (numbers == np.round(numbers)).all())
+    return pd.Series(numbers.astype(np.int64) if is_whole else numbers, index=series.index, name=series.name)
+
+
+def as_datetimes(series: pd.Series, microseconds: FloatArray, zone: str | None) -> pd.Series:
+    """Put moments that were read in place of a column."""
+    is_missing = np.isnan(microseconds)
+    stamps = np.where(is_missing, 0, microseconds).astype(np.int64).astype("datetime64[us]")
+    stamps[is_missing] = np.datetime64("NaT")
+    read = pd.Series(stamps, index=series.index, name=series.name)
+    return read.dt.tz_localize("UTC") if zone == UTC else read
+
+
+def read_column(series: pd.Series, kind: str, read_as: str, form: str | None, zone: str | None) -> Read:
+    """Read one column as its contract says."""
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    if kind == CATEGORY:
+        return _read_levels(series, read_as)
+    return _read_moments(series, form, zone) if kind == DATETIME else _read_numbers(series)
+
+
+def _read_levels(series: pd.Series, read_as: str) -> Read:
+    storage = storage_of(series)
+    if storage == "datetime" and read_as in ("text", "number", "boolean"):
+        raise InputError(
+            f"Column {short_name(series.name)} holds dates, but the model was fitted on {_said(read_as)} there."
+        )
+    if read_as == "number" and storage == "text":  # 1, 1.0 and 1e0 are one number
+        numbers = numbers_in(series)
+        series = series.astype(object).where(np.isnan(numbers), numbers)
+    return Read(series, 0, 0)
+
+
+def _said(read_as: str) -> str:
+    return {"number": "numbers", "boolean": "truth values"}.get(read_as, read_as)
+
+
+def _read_numbers(series: pd.Series) -> Read:
+    storage = storage_of(series)
+    if storage in ("number", "boolean", "empty"):
+        return Read(series, 0, 0)
+    if storage == "datetime":
+        raise InputError(f"Column {short_name(series.name)} holds dates, but the model was fitted on numbers there.")
+    numbers = numbers_in(series)
+    present = int(series.notna().sum())
+    return Read(as_numbers(series, numbers), present - int((~np.isnan(numbers)).sum()), present)
+
+
+def _read_moments(series: pd.Series, form: str | None, zone: str | None) -> Read:
+    storage, name = storage_of(series), short_name(series.name)
+    if storage in ("number", "boolean"):
+        raise InputError(
+            f"Column {name} holds numbers, but the model was fitted on dates there. Turn them into dates first, for "
+            "example with pandas.to_datetime(column, unit='s')."
+        )
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        if zone is not None and zone != (ZONELESS if series.dt.tz is None else UTC):
+            raise InputError(_zone_message(name, zone))
+        return Read(series, 0, 0)
+    moments = moments_in(series, form)
+    present = series.notna().to_numpy()
+    is_read = ~np.isnan(moments.values)
+    if zone is not None:
+        fits = moments.is_zoned == (zone == UTC)
+        if is_read.any() and not (is_read & fits).any():
+            raise InputError(_zone_message(name, zone))
+        is_read &= fits
+    read = np.where(is_read, moments.values, np.nan)
+    return Read(as_datetimes(series, read, zone), int((present & ~is_read).sum()), int(present.sum()))
+
+
+def _zone_message(name: str, zone: str) -> str:
+    if zone == UTC:
+        return (
+            f"Column {name} holds times without a time zone, but the model was fitted on times with one; say which it "
+            "is, for example with .dt.tz_localize('UTC')."
+        )
+    return (
+        f"Column {name} holds times with a time zone, but the model was fitted on times without one; give local times "
+        "as at the fit, for example with .dt.tz_localize(None)."
+    )

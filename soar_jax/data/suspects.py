@@ -1,0 +1,99 @@
+"""Columns that a fit should not believe in: those that name rows, and those that tell the label by themselves."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, IdentifierWarning, LeakWarning
+from soar_jax.data.columns import CATEGORY, NUMBER, ColumnValues, TableValues
+from soar_jax.data.contract import Contract
+from soar_jax.data.spelling import short_list
+
+IDENTIFIER, LEAK = "identifier", "tells the label"
+FEWEST_NAMES = 50
+"""Rows from which on values that all differ are taken for names of rows."""
+_MANY_ROWS = 1000
+LEAK_SHARE = 0.005
+"""Share of the rows that a column may get wrong and still be said to tell the label."""
+FEWEST_OF_A_CLASS = 30
+_RARE = 5
+
+
+def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -> dict[str, str]:
+    """Warn of identifiers and of columns that tell the label; what was found, by column."""
+    table, found = TableValues(frame), dict[str, str]()
+    enough = min(int(is_true.sum()), int((~is_true).sum())) >= FEWEST_OF_A_CLASS
+    for column in contract.columns:
+        values = table[column.name]
+        if column.note == "constant" or len(frame) < FEWEST_NAMES:
+            continue
+        if names_rows(values, column.kind):
+            found[column.name] = IDENTIFIER
+        elif enough and errors_of_one_column(values, column.kind, is_true) <= LEAK_SHARE * len(frame):
+            found[column.name] = LEAK
+    names = {what: [name for name, said in found.items() if said == what] for what in (IDENTIFIER, LEAK)}
+    if names[IDENTIFIER]:
+        warnings.warn(
+            f"Every row has a value of its own in {short_list(names[IDENTIFIER])}: it names rows, and says nothing of "
+            "later ones. Leave it out.",
+            IdentifierWarning,
+            stacklevel=5,
+        )
+    if names[LEAK]:
+        warnings.warn(
+            f"One column alone tells the label of nearly every row: {short_list(names[LEAK])}. If it was written down "
+            "after the outcome was known, leave it out.",
+            LeakWarning,
+            stacklevel=5,
+        )
+    return found
+
+
+def names_rows(values: ColumnValues, kind: str) -> bool:
+    """Whether no value comes twice and the values look like names: text, or whole numbers in a row or in plenty."""
+    present = int((~values.is_missing).sum())
+    if present < max(FEWEST_NAMES, len(values.is_missing)):
+        return False
+    if kind == CATEGORY:
+        codes, uniques = values.levels
+        return len(uniques) == present and bool((np.bincount(codes, minlength=present) == 1).all())
+    if kind != NUMBER:
+        return False
+    numbers = values.numbers
+    if not (np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()):
+        return False
+    is_running = numbers.max() - numbers.min() < 2 * present
+    return bool((is_running or present >= _MANY_ROWS) and len(np.unique(numbers)) == present)
+
+
+def errors_of_one_column(values: ColumnValues, kind: str, is_true: BoolArray) -> int:
+    """Rows that the best reading of one column gets wrong: level by level, or by one cut; missing is a value too."""
+    missing = values.is_missing
+    errors = _smaller(is_true[missing])
+    if kind == CATEGORY:
+        codes = values.levels[0]
+        size = len(values.levels[1])
+        present = codes >= 0
+        positives = np.bincount(codes[present & is_true], minlength=size)
+        negatives = np.bincount(codes[present & ~is_true], minlength=size)
+        rare = positives + negatives < _RARE  # a level of few rows tells their labels by chance
+        errors += int(np.minimum(positives, negatives)[~rare].sum())
+        return errors + int(min(positives[rare].sum(), negatives[rare].sum()))
+    numbers = values.ordered(kind)
+    seen = ~np.isnan(numbers)
+    order = np.argsort(numbers[seen], kind="stable")
+    ordered, labels = numbers[seen][order], is_true[seen][order]
+    if not len(ordered):
+        return errors
+    is_last = np.append(ordered[1:] != ordered[:-1], True)
+    below = np.cumsum(labels)[is_last]
+    count = np.flatnonzero(is_last) + 1
+    wrong = below + (~labels).sum() - (count - below)  # positives below the cut, negatives above it
+    return errors + int(min(wrong.min(), (len(labels) - wrong).min(), _smaller(labels)))
+
+
+def _smaller(labels: BoolArray) -> int:
+    return int(min(labels.sum(), (~labels).sum()))
