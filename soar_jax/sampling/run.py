@@ -6,6 +6,7 @@ enough; where chains disagree for long, all that was drawn becomes warm-up, and 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,12 +15,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from soar_jax._base import BoolArray, in_float64
-from soar_jax._progress import Clock, Progress
+from soar_jax._progress import Clock, Progress, announce
 from soar_jax.sampling.draws import Block, Draws, join
 from soar_jax.sampling.plan import DEFAULT_PLAN, Plan
 from soar_jax.sampling.sampler import Sampler
 from soar_jax.sampling.settings import NUM_CHAINS, NUM_TEMPERATURES
 from soar_jax.sampling.temper import BLOCK
+from soar_jax.score.compiled import drop_surplus
 from soar_jax.score.target import Target
 
 _PHASES = (1, 1, 2, 4, 8)
@@ -90,16 +92,19 @@ class _Run:
     num_done: int = 0
     """Blocks done, those of warm-up included."""
     note: str = ""
+    block_seconds: float = 0.0
+    """How long the last block took; 0 where it is not known."""
+    _has_compiled: bool = False
 
     def warm_up(self, num_blocks: int, executor: ThreadPoolExecutor) -> None:
         """Advance and adapt; nothing to do once there are draws."""
         adapt_after = _phase_ends(num_blocks)
         while self.num_done < num_blocks and not self.blocks:
-            if self.warmup_clock.is_over():
+            if not self.warmup_clock.has_room_for(self.block_seconds):
                 self.sampler.is_warmup_cut = True
                 self.sampler.adapt()
                 return
-            block = self.sampler.advance(executor, self.thin)
+            block = self._advance(executor)
             self.sampler.learn(block, BLOCK * self.thin)
             self.num_done += 1
             if self.num_done in adapt_after:
@@ -108,18 +113,26 @@ class _Run:
 
     def sample(self, num_blocks: int, executor: ThreadPoolExecutor) -> None:
         """Add blocks of draws until there are enough or the time is over; at least one."""
-        while len(self.blocks) < num_blocks and not (self.blocks and self.clock.is_over()):
-            block = self.sampler.advance(executor, self.thin)
+        while len(self.blocks) < num_blocks and (not self.blocks or self.clock.has_room_for(self.block_seconds)):
+            block = self._advance(executor)
             self.blocks.append(block)
             self.num_done += 1
             self._after("sampling", block, len(self.blocks), num_blocks)
+
+    def _advance(self, executor: ThreadPoolExecutor) -> Block:
+        """Run one block, and note how long it took; the first one is compiled and says nothing of the others."""
+        started = time.perf_counter()
+        block = self.sampler.advance(executor, self.thin)
+        self.block_seconds = time.perf_counter() - started if self._has_compiled else 0.0
+        self._has_compiled = True
+        return block
 
     def sample_until(self, judge: Judge, executor: ThreadPoolExecutor) -> None:
         """Add blocks until the judge is content, or the time is over."""
         while True:
             num_warmup = self.num_done - len(self.blocks)
             self.sample(_next_judgement(len(self.blocks)), executor)
-            if self.clock.is_over() or len(self.blocks) * BLOCK >= MAX_DRAWS:
+            if not self.clock.has_room_for(self.block_seconds) or len(self.blocks) * BLOCK >= MAX_DRAWS:
                 return
             verdict = judge(self.join())
             self.note = verdict.note
@@ -204,15 +217,21 @@ def run(
     plan : Plan
         Steps of each kernel in a round.
     time_budget : float, optional
-        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned. A
-        run whose warm-up was cut short is not what it would have been without a budget, also when resumed.
+        Seconds. Warm-up takes at most half of it; afterwards, and after an interrupt, the draws so far are returned:
+        one block at least, and no block is begun that would end more than a tenth of the budget late.
+        A run whose warm-up was cut short is not what it would have been without a budget, also when resumed.
     progress : callable, optional
-        Called after each block.
+        Called at once, and after each block.
     saved : Store, optional
         Where to save blocks, and from where to resume.
     judge : callable, optional
         Says whether the draws so far are enough; needed without ``num_draws``.
     """
+    clock, warmup_clock = Clock(time_budget), Clock(None if time_budget is None else time_budget / 2)
+    if num_warmup is None:
+        num_warmup = FIRST_WARMUP if num_draws is None else num_draws // 2
+    announce(progress, "warm-up", num_warmup)
+    drop_surplus()
     sampler = Sampler(
         target,
         seed=seed,
@@ -223,10 +242,7 @@ def run(
         power=power,
         dispersed=dispersed,
     )
-    if num_warmup is None:
-        num_warmup = FIRST_WARMUP if num_draws is None else num_draws // 2
-    warmup_clock = Clock(None if time_budget is None else time_budget / 2)
-    under_way = _Run(sampler, thin, Clock(time_budget), warmup_clock, progress, saved)
+    under_way = _Run(sampler, thin, clock, warmup_clock, progress, saved)
     if saved is not None:
         under_way.num_done = saved.restore(sampler, under_way.blocks)
     with ThreadPoolExecutor(sampler.num_threads) as executor:

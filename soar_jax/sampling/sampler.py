@@ -31,8 +31,9 @@ from soar_jax.sampling.temper import (
     interpolate,
     run_block,
 )
+from soar_jax.score.compiled import at_most
 from soar_jax.score.flips import state_of
-from soar_jax.score.pair import pair_from
+from soar_jax.score.pair import host_pair
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.target import Target
 
@@ -70,7 +71,7 @@ def _num_threads(num_chains: int) -> int:
     return max(n for n in range(1, (os.cpu_count() or 1) + 1) if num_chains % n == 0)
 
 
-_states_of = jax.jit(jax.vmap(state_of, in_axes=(None, 0)))
+_states_of = at_most(32, jax.jit(jax.vmap(state_of, in_axes=(None, 0))))
 
 
 class Sampler:
@@ -104,9 +105,8 @@ class Sampler:
             for chain in range(num_chains)
             for _ in range(num_temperatures)
         ]
-        pairs = [pair_from(problem, start) for start in starts]
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
-        states = _states_of(problem, stacked)
+        pairs = [host_pair(problem, start) for start in starts]
+        states = _states_of(problem, jax.tree.map(lambda *leaves: np.stack(leaves), *pairs))
         shape = (num_chains, num_temperatures)
         states = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*shape, *leaf.shape[1:]), states)
         self.num_chains, self.num_threads = num_chains, _num_threads(num_chains)
@@ -135,9 +135,13 @@ class Sampler:
                 self.tools[place] = jax.device_put(kernel.prepare(self.kinship, self.target.problem.num_slots, seen))
             rows = [None] * num_temperatures if by_temperature is None else list(by_temperature)
             cumulative = [kernel.weigh(self.target.problem, self.tools[place], row) for row in rows]
-            weights.append(jnp.asarray(np.stack(cumulative)))
+            weights.append(np.stack(cumulative))
+        # put on the device as they are: each `jnp.asarray` or `jnp.stack` would compile a program of its own
         self.setup = Setup(
-            self.context, self.prior, tuple(self.tools), tuple(weights), *map(jnp.asarray, (self.ladder, self.centre))
+            self.context,
+            self.prior,
+            tuple(self.tools),
+            *jax.device_put((tuple(weights), self.ladder, self.centre), may_alias=False),
         )
 
     def advance(self, executor: ThreadPoolExecutor, thin: int) -> Block:
@@ -148,11 +152,12 @@ class Sampler:
         def work(thread: int) -> Any:
             mine = slice(thread * size, (thread + 1) * size)
             part = Replicas(
-                jax.tree.map(lambda leaf: jnp.asarray(leaf[mine]), self.replicas.states),
-                jnp.asarray(self.replicas.journey[mine]),
-                jnp.asarray(self.replicas.round, jnp.int32),
+                jax.tree.map(lambda leaf: leaf[mine], self.replicas.states),
+                self.replicas.journey[mine],
+                np.asarray(self.replicas.round, np.int32),
             )
-            return jax.device_get(run_block(self.setup, part, self.rng_keys[mine], jnp.int32(thin), plan=self.plan))
+            part = jax.device_put(part, may_alias=False)  # the program takes its memory over
+            return jax.device_get(run_block(self.setup, part, self.rng_keys[mine], np.int32(thin), plan=self.plan))
 
         if not self._is_compiled:
             # one thread first: two that meet the program at once would both compile it

@@ -1,7 +1,9 @@
-"""A sampling run on disk: a folder of finished blocks and the state after the last of them.
+"""A sampling run on disk: a chain of files, each with some blocks of draws and the state after them.
 
-A process that is killed loses at most the blocks since the last save; resuming gives the draws that an
-uninterrupted run would have given.
+A process that is killed loses at most the blocks since the last save; resuming gives the draws that an uninterrupted
+run would have given. Each file carries a checksum, says which run and which blocks it is of, and names the checksum of
+the file before it: files that were swapped, taken from another run, cut short or altered are found out, and the run
+goes on from the last file that is good.
 """
 
 from __future__ import annotations
@@ -10,49 +12,33 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from soar_jax import __version__
 from soar_jax._base import InputError
 from soar_jax._files import write_bytes_atomically, write_text_atomically
+from soar_jax._sealed import DamagedFileError, Sealed, difference, digest_of, identify, seal, unseal
 from soar_jax.sampling.draws import Block
 from soar_jax.sampling.sampler import Sampler
 from soar_jax.sampling.temper import Draw, RoundSums
 from soar_jax.score.problem import Problem
 
-_FORMAT = 2
+_FORMAT = "run 3"
 _RUN = "run.json"
-_STATE = "state.npz"
 
 
-def fingerprint(problem: Problem, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what a run depends on: its data as a hash, its settings as they are."""
-    digest = hashlib.sha256()
-    for name, leaf in problem._asdict().items():
-        array = np.asarray(leaf)
-        digest.update(f"{name}{array.dtype}{array.shape}".encode())
-        digest.update(array.tobytes())
-    plain = json.loads(json.dumps(dict(settings)))
-    return {
-        "format": _FORMAT,
-        "soar_jax": __version__,
-        "jax": jax.__version__,
-        "problem": digest.hexdigest(),
-        "settings": plain,
-    }
+class DamagedRunWarning(UserWarning):
+    """Part of a saved run could not be used."""
 
 
-def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    import io
-
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **dict(arrays))
-    write_bytes_atomically(path, buffer.getvalue())
+def fingerprint(problem: Problem, settings: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, Any]:
+    """Say what a run depends on; ``names`` are the candidates and classes, in order."""
+    return identify(_FORMAT, problem, names, settings)
 
 
 class SavedRun:
@@ -76,50 +62,105 @@ class SavedRun:
         self._seconds_between = seconds_between
         self._last_save = time.perf_counter()
         self._num_saved = 0
+        self._num_files = 0
+        self._previous = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file; name a folder for the saved run.")
         self.folder.mkdir(parents=True, exist_ok=True)
-        run = self.folder / _RUN
-        if run.exists():
-            self._check_same(json.loads(run.read_text(encoding="utf-8")))
-        else:
-            write_text_atomically(run, json.dumps(self.identity, indent=1) + "\n")
+        found = self._owner()
+        if found is not None and found != self.identity:
+            raise InputError(
+                f"{self.folder} holds another run ({difference(self.identity, found)}); choose another folder or "
+                "repeat its settings."
+            )
+        if found is None or not (self.folder / _RUN).exists():
+            write_text_atomically(self.folder / _RUN, json.dumps(self.identity, indent=1) + "\n")
 
-    def _check_same(self, found: dict[str, Any]) -> None:
-        if found == self.identity:
-            return
-        differs = [key for key in self.identity if key != "settings" and found.get(key) != self.identity[key]]
-        mine, theirs = self.identity["settings"], found.get("settings", {})
-        differs += [f"{key}={theirs.get(key)!r}, now {mine[key]!r}" for key in mine if theirs.get(key) != mine[key]]
-        raise InputError(
-            f"{self.folder} holds another run ({'; '.join(differs)}); choose another folder or repeat its settings."
-        )
+    def _owner(self) -> dict[str, Any] | None:
+        """Find out whose folder it is: by its note, or else by the first file that can be read."""
+        try:
+            note = json.loads((self.folder / _RUN).read_text(encoding="utf-8"))
+            if isinstance(note, dict):
+                return note
+        except FileNotFoundError:
+            pass
+        except (ValueError, RecursionError):
+            (self.folder / _RUN).unlink()
+        for path in self._files():
+            try:
+                identity = unseal(path.read_bytes()).about.get("identity")
+            except DamagedFileError:
+                continue
+            if isinstance(identity, dict):
+                return identity
+        return None
 
-    def _block(self, index: int) -> Path:
-        return self.folder / f"block-{index:05d}.npz"
+    def _files(self) -> list[Path]:
+        return sorted(self.folder.glob("blocks-*.soar"))
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"blocks-{number:05d}.soar"
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def _about(self, number: int, done: int, num_blocks: int) -> dict[str, Any]:
+        """Describe a file: whose it is, its place, the blocks it goes up to, and the file before it."""
+        return {
+            "identity": self.identity,
+            "file": number,
+            "done": done,
+            "num_blocks": num_blocks,
+            "previous": self._previous,
+        }
+
+    def _read(self, number: int, sampler: Sampler) -> Sealed:
+        """Read one file, and refuse what does not belong in its place."""
+        sealed = unseal(self._file(number).read_bytes())
+        about = sealed.about
+        if about.get("identity") != self.identity:
+            raise DamagedFileError("is of another run")
+        done, num_blocks = about.get("done"), about.get("num_blocks")
+        if not (isinstance(done, int) and isinstance(num_blocks, int) and 0 <= num_blocks <= done):
+            raise DamagedFileError("was not written by soar_jax")
+        if about != self._about(number, done, num_blocks) or done <= self._num_saved:
+            raise DamagedFileError("does not follow the file before it")
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(sampler.replicas)]
+        for i, leaf in enumerate(leaves):
+            saved = sealed.arrays.get(f"replicas{i}")
+            if saved is None or (saved.shape, saved.dtype) != (leaf.shape, leaf.dtype):
+                raise DamagedFileError("was not written by soar_jax")
+        return sealed
 
     def restore(self, sampler: Sampler, blocks: list[Block]) -> int:
-        """Bring a new sampler to the saved state, fill ``blocks``, and return how many blocks are done."""
-        if not (self.folder / _STATE).exists():
-            return 0
-        with np.load(self.folder / _STATE) as state:
-            leaves, shape = jax.tree.flatten(sampler.replicas)
-            sampler.replicas = jax.tree.unflatten(shape, [state[f"replicas{i}"] for i in range(len(leaves))])
-            sampler.ladder, sampler.centre = state["ladder"], state["centre"]
-            for included, log_joint in zip(state["readings"], state["reading_log_joints"], strict=True):
-                sampler.memory.put(included, float(log_joint))
-            sampler.focus_on(state["inclusion"] if "inclusion" in state else None)
-            if "learnt0" in state:
-                sampler.learnt = RoundSums(*(state[f"learnt{i}"] for i in range(len(RoundSums._fields))))
-            sampler.rounds_learnt = int(state["rounds_learnt"])
-            sampler.is_warmup_cut = bool(state["warmup_cut"]) and int(state["num_blocks"]) > 0
-            done, num_blocks = int(state["done"]), int(state["num_blocks"])
-        for index in range(done - num_blocks, done):
-            with np.load(self._block(index)) as saved:
-                sums = RoundSums(*(saved[f"sums{i}"] for i in range(len(RoundSums._fields))))
-                blocks.append(Block(sums, Draw(*(saved[f"draws{i}"] for i in range(len(Draw._fields))))))
-        self._num_saved = done
-        return done
+        """Bring a new sampler to the last good state, fill ``blocks``, and return how many blocks are done."""
+        last: Sealed | None = None
+        problem = ""
+        while self._file(self._num_files).exists():
+            try:
+                sealed = self._read(self._num_files, sampler)
+                new = _blocks_of(sealed)
+            except DamagedFileError as damage:
+                problem = f"{self._file(self._num_files).name} {damage}"
+                break
+            blocks.extend(new)
+            del blocks[: len(blocks) - sealed.about["num_blocks"]]
+            last, self._previous, self._num_saved = sealed, sealed.digest, sealed.about["done"]
+            self._num_files += 1
+        rest = self._files()[self._num_files :]
+        if rest:
+            problem = problem or f"{self._file(self._num_files).name} is missing"
+            for path in rest:
+                path.replace(path.with_suffix(".unused"))
+            warnings.warn(
+                f"In the saved run {self.folder}, {problem}; the run goes on from the {self._num_saved} blocks before.",
+                DamagedRunWarning,
+                stacklevel=2,
+            )
+        if last is not None:
+            _put_back(sampler, last)
+        return self._num_saved
+
+    # -- writing ------------------------------------------------------------------------------
 
     def keep(self, sampler: Sampler, blocks: list[Block], done: int) -> None:
         """Save if it is time to."""
@@ -127,26 +168,64 @@ class SavedRun:
             self.finish(sampler, blocks, done)
 
     def finish(self, sampler: Sampler, blocks: list[Block], done: int) -> None:
-        """Save now: new blocks first, then the state that vouches for them."""
-        first = done - len(blocks)
-        for index in range(max(first, self._num_saved), done):
-            sums, draws = blocks[index - first]
-            arrays = {f"sums{i}": leaf for i, leaf in enumerate(sums)}
-            _write_arrays(self._block(index), arrays | {f"draws{i}": leaf for i, leaf in enumerate(draws)})
-        state = {f"replicas{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(sampler.replicas))}
-        state |= {
-            "ladder": sampler.ladder,
-            "centre": sampler.centre,
-            "done": np.array(done),
-            "num_blocks": np.array(len(blocks)),
-        }
-        state["rounds_learnt"] = np.array(sampler.rounds_learnt)
-        state["warmup_cut"] = np.array(sampler.is_warmup_cut)
-        state |= {"readings": sampler.memory.pairs, "reading_log_joints": sampler.memory.log_joints}
-        if sampler.inclusion is not None:
-            state["inclusion"] = sampler.inclusion
-        if sampler.learnt is not None:
-            state |= {f"learnt{i}": leaf for i, leaf in enumerate(sampler.learnt)}
-        _write_arrays(self.folder / _STATE, state)
-        self._num_saved = done
+        """Save now what is not saved yet: new blocks, and the state after them."""
+        if done == self._num_saved:
+            return
+        new = blocks[max(0, len(blocks) - (done - self._num_saved)) :]
+        content = seal(self._about(self._num_files, done, len(blocks)), _arrays_of(sampler, new))
+        write_bytes_atomically(self._file(self._num_files), content)
+        self._previous, self._num_saved = digest_of(content), done
+        self._num_files += 1
         self._last_save = time.perf_counter()
+
+
+def _arrays_of(sampler: Sampler, blocks: list[Block]) -> dict[str, np.ndarray]:
+    """Lay a sampler's state and some blocks out as named arrays."""
+    arrays = {f"replicas{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(sampler.replicas))}
+    arrays |= {
+        "ladder": sampler.ladder,
+        "centre": sampler.centre,
+        "rounds_learnt": np.array(sampler.rounds_learnt),
+        "warmup_cut": np.array(sampler.is_warmup_cut),
+        "readings": sampler.memory.pairs,
+        "reading_log_joints": sampler.memory.log_joints,
+        "num_new": np.array(len(blocks)),
+    }
+    if sampler.inclusion is not None:
+        arrays["inclusion"] = sampler.inclusion
+    if sampler.learnt is not None:
+        arrays |= {f"learnt{i}": np.asarray(leaf) for i, leaf in enumerate(sampler.learnt)}
+    for place, (sums, draws) in enumerate(blocks):
+        arrays |= {f"block{place}sums{i}": np.asarray(leaf) for i, leaf in enumerate(sums)}
+        arrays |= {f"block{place}draws{i}": np.asarray(leaf) for i, leaf in enumerate(draws)}
+    return arrays
+
+
+def _blocks_of(sealed: Sealed) -> list[Block]:
+    """Read the blocks of a file."""
+    arrays = sealed.arrays
+    try:
+        return [
+            Block(
+                RoundSums(*(arrays[f"block{place}sums{i}"] for i in range(len(RoundSums._fields)))),
+                Draw(*(arrays[f"block{place}draws{i}"] for i in range(len(Draw._fields)))),
+            )
+            for place in range(int(arrays["num_new"]))
+        ]
+    except (KeyError, TypeError) as error:
+        raise DamagedFileError("was not written by soar_jax") from error
+
+
+def _put_back(sampler: Sampler, sealed: Sealed) -> None:
+    """Bring a new sampler to a saved state."""
+    arrays = sealed.arrays
+    leaves, shape = jax.tree.flatten(sampler.replicas)
+    sampler.replicas = jax.tree.unflatten(shape, [arrays[f"replicas{i}"] for i in range(len(leaves))])
+    sampler.ladder, sampler.centre = arrays["ladder"], arrays["centre"]
+    for included, log_joint in zip(arrays["readings"], arrays["reading_log_joints"], strict=True):
+        sampler.memory.put(included, float(log_joint))
+    sampler.focus_on(arrays.get("inclusion"))
+    if "learnt0" in arrays:
+        sampler.learnt = RoundSums(*(arrays[f"learnt{i}"] for i in range(len(RoundSums._fields))))
+    sampler.rounds_learnt = int(arrays["rounds_learnt"])
+    sampler.is_warmup_cut = bool(arrays["warmup_cut"]) and sealed.about["num_blocks"] > 0

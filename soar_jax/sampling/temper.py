@@ -20,6 +20,7 @@ from soar_jax._base import FloatArray, Leaf
 from soar_jax.sampling.kernel import Context, draw_index
 from soar_jax.sampling.plan import Plan
 from soar_jax.sampling.prior_draw import PriorTables, draw_from_prior
+from soar_jax.score.compiled import at_most
 from soar_jax.score.flips import PairState, state_of
 
 BLOCK = 25
@@ -224,7 +225,7 @@ def one_round(rng_keys: jax.Array, replicas: Replicas, setup: Setup, plan: Plan)
 
 
 def run_block(
-    setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: jax.Array, *, plan: Plan
+    setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: Leaf, *, plan: Plan
 ) -> tuple[Replicas, RoundSums, Draw]:
     """Advance all replicas by `BLOCK` draws of ``thin`` rounds each."""
     return _program(jax.default_backend())(setup, replicas, rng_keys, thin, plan=plan)
@@ -234,11 +235,12 @@ def run_block(
 def _program(platform: str) -> Callable[..., tuple[Replicas, RoundSums, Draw]]:
     # LLVM's later passes take much of the compilation and make this program no faster
     options: Any = {"xla_backend_optimization_level": 1} if platform == "cpu" else None
-    return jax.jit(block, static_argnames=("plan",), donate_argnums=(1,), compiler_options=options)
+    program = jax.jit(block, static_argnames=("plan",), donate_argnums=(1,), compiler_options=options)
+    return at_most(6, program)
 
 
 def block(
-    setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: jax.Array, *, plan: Plan
+    setup: Setup, replicas: Replicas, rng_keys: jax.Array, thin: Leaf, *, plan: Plan
 ) -> tuple[Replicas, RoundSums, Draw]:
     """`run_block`, not compiled."""
     num_chains, num_temperatures = replicas.journey.shape

@@ -286,3 +286,19 @@ def test_masked_flips_equal_the_pairs_built_on_the_host():
         assert all(np.array_equal(a, b) for a, b in zip(state.pair, expected.pair, strict=True))
         assert float(state.log_prior) == pytest.approx(float(expected.log_prior), abs=1e-10)
         assert float(state.log_likelihood) == pytest.approx(float(expected.log_likelihood), abs=1e-10)
+
+
+def test_exchange_gives_no_weight_to_edges_that_lead_nowhere():
+    """Padding is edges from a pattern to itself; only where there is nothing else are they tried, in vain."""
+    (exchange,) = (kernel for kernel in KERNELS if kernel.name == "exchange")
+    chance = np.diff(exchange.weigh(None, np.array([[0, 1], [2, 2], [1, 3]]), None), prepend=0.0)
+    np.testing.assert_allclose(chance, [0.5, 0.0, 0.5])
+    chance = np.diff(exchange.weigh(None, np.array([[2, 2], [2, 2]]), None), prepend=0.0)
+    np.testing.assert_allclose(chance, [0.5, 0.5])
+
+
+def test_exchange_weighs_edges_by_the_chance_that_one_end_is_in():
+    (exchange,) = (kernel for kernel in KERNELS if kernel.name == "exchange")
+    inclusion = np.array([0.1, 0.4, 0.5, 0.9])
+    chance = np.diff(exchange.weigh(None, np.array([[0, 1], [1, 3]]), inclusion), prepend=0.0)
+    np.testing.assert_allclose(chance, [0.2 * 0.5 + 0.8 * 0.42, 0.2 * 0.5 + 0.8 * 0.58])
