@@ -1,0 +1,68 @@
+"""Predictions as a lazy table of the same database: the SQL export over any table expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from soar_jax._base import InputError, Plain
+from soar_jax.database.expressions import kind_of_type
+from soar_jax.database.target import require_names
+from soar_jax.export.content import ModelContent
+from soar_jax.export.sql import OUTPUTS, select_over
+
+_DIALECTS = {"duckdb": "duckdb", "pyspark": "spark", "databricks": "spark", "postgres": "postgres", "sqlite": "sqlite"}
+_SOURCE = "soar_source"
+
+
+def dialect_of(table: Any) -> str:
+    """Name the SQL dialect of a table's database."""
+    name = str(table.get_backend().name)
+    if name not in _DIALECTS:
+        raise InputError(f"There is no prediction in place on {name}; the databases are {', '.join(_DIALECTS)}.")
+    return _DIALECTS[name]
+
+
+def predict_lazily(table: Any, content: ModelContent, keep: Sequence[str] | None = None) -> Any:
+    """Give label, probability, state and fired rules of each row as a table expression.
+
+    Parameters
+    ----------
+    table : ibis.Table
+    content : ModelContent
+    keep : sequence of str, optional
+        Columns to carry along; all when not given.
+    """
+    import ibis
+    import ibis.expr.operations as ops
+
+    used = [column.name for column in content.columns]
+    require_names(table, used, "The rules use")
+    require_names(table, keep or (), "keep names")
+    kept = list(table.columns) if keep is None else list(dict.fromkeys(keep))
+    schema = table.schema()
+    types = {name: found for name in used if (found := _storage(name, schema[name])) is not None}
+    query = select_over(content, dialect_of(table), _SOURCE, kept, types)
+    answers = (_type_of(content.states[0].label), "float64", "string", "string")
+    result = ibis.schema({name: schema[name] for name in kept} | dict(zip(OUTPUTS, answers, strict=True)))
+    return ops.SQLStringView(parent=table.alias(_SOURCE), query=query, schema=result).to_expr()
+
+
+def _storage(name: str, dtype: Any) -> str | None:
+    """How the table stores a column, in the words of ``to_sql``; None where the engine must say."""
+    kind_of_type(name, dtype)
+    tests = (
+        ("text", dtype.is_string()),
+        ("boolean", dtype.is_boolean()),
+        ("integer", dtype.is_integer()),
+        ("double", dtype.is_float64()),
+        ("real", dtype.is_float32()),
+        ("date", dtype.is_date()),
+        ("timestamp", dtype.is_timestamp() and dtype.timezone is None),
+    )
+    return next((storage for storage, holds in tests if holds), None)
+
+
+def _type_of(label: Plain) -> str:
+    names = {bool: "boolean", int: "int64", float: "float64"}
+    return names.get(type(label), "string")

@@ -1,0 +1,94 @@
+"""Tables by name, and the command: clear errors, files that are there whole, exit codes for a scheduler."""
+
+import json
+import shutil
+
+import ibis
+import pandas as pd
+import pytest
+
+from soar_jax import InputError
+from soar_jax.cli.main import main
+from soar_jax.database.connect import open_table
+from tests.database.tables import frame_table, planted
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("database")
+    con = ibis.duckdb.connect(folder / "rows.db")
+    frame_table(planted(300), con, "patients")
+    con.raw_sql("DROP VIEW IF EXISTS frame_to_copy")
+    con.disconnect()
+    planted(300, seed=1).to_parquet(folder / "part0.parquet")
+    planted(300, seed=2).to_parquet(folder / "part1.parquet")
+    (folder / "broken.parquet.txt").write_text("no parquet")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"database": "duckdb:///{}/none.db", "table": "t"}, "no database file"),
+        ({"database": "duckdb:///{}/broken.parquet.txt", "table": "t"}, "could not open"),
+        ({"database": "duckdb:///{}/rows.db", "table": "patient"}, "did you mean 'patients'"),
+        ({"database": "duckdb:///{}/rows.db", "table": "xyzzy"}, "no table 'xyzzy'; it has patients"),
+        ({"database": "postgres://nobody:secret@127.0.0.1:1/none", "table": "t"}, "127.0.0.1:1/none cannot be reached"),
+        ({"parquet": "{}/none*.parquet"}, "No file matches"),
+        ({"parquet": "{}/broken.parquet.txt"}, "as Parquet"),
+        ({"database": "duckdb:///{}/rows.db"}, "Say which table"),
+        ({"table": "t"}, "Say in which database"),
+        ({"database": "a", "spark": "b", "table": "t"}, "not both"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(folder, how, message):
+    given = {name: text.replace("{}", str(folder)) for name, text in how.items()}
+    with pytest.raises(InputError, match=message) as raised:
+        open_table(**given)
+    assert "secret" not in str(raised.value)
+
+
+def test_tables_and_parquet_files_open(folder):
+    shutil.copy(folder / "rows.db", folder / "copy.db")  # one process opens a file with one set of settings
+    assert open_table(database=f"duckdb:///{folder}/copy.db?threads=1", table="patients").count().execute() == 300
+    assert open_table(database=f"{folder}/rows.db", table="main.patients").count().execute() == 300
+    assert open_table(parquet=f"{folder}/part*.parquet").count().execute() == 600
+
+
+def test_the_command_fits_predicts_and_monitors_in_the_database(folder, capsys, monkeypatch):
+    monkeypatch.setenv("SOAR_PROGRAMS", "off")
+    model, base = str(folder / "model.json"), ["--database", f"duckdb:///{folder}/rows.db", "--table", "patients"]
+    fit = ["fit", *base, "--target", "label", "--out", model, "--rounds", "1", "--max-length", "1", "--grow-to", "1"]
+    assert main([*fit, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["training"]["rows"] == 300 and said["queries"]["lines"] < 2000 and said["positive_rules"]
+    assert main(["predict", model, *base, "--out-table", "judged", "--keep", "größe"]) == 0
+    found = open_table(database=f"duckdb:///{folder}/rows.db", table="judged").to_pandas()
+    assert list(found.columns) == ["größe", "prediction", "probability", "state", "rules"] and len(found) == 300
+    assert main(["predict", model, *base, "--out-table", "judged"]) == 2
+    assert "already" in capsys.readouterr().err
+    assert main(["predict", model, "--parquet", f"{folder}/part*.parquet", "--out", f"{folder}/out.parquet"]) == 0
+    assert len(pd.read_parquet(folder / "out.parquet")) == 600
+    capsys.readouterr()
+    assert main(["monitor", model, "--parquet", f"{folder}/part*.parquet"]) == 0
+    assert capsys.readouterr().out.startswith("No drift")
+    changed = planted(600, seed=3).assign(kinder=4, aktiv=True)
+    changed.to_csv(folder / "changed.csv", index=False)
+    assert main(["monitor", model, str(folder / "changed.csv"), "--plot", str(folder / "drift.png"), "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["has_drifted"] and (folder / "drift.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "x.csv", "--database", "d", "--table", "t", "--target", "y"], "not both"),
+        (["fit", "--database", "d", "--table", "t", "--target", "y", "--holdout", "0.2"], "--holdout needs rows"),
+        (["fit", "--database", "d", "--table", "t"], "--target"),
+        (["fit", "--database", "d", "--table", "t", "--target", "y", "--na", "?"], "a database has NULL"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

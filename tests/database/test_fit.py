@@ -1,0 +1,199 @@
+"""Whole fits from DuckDB equal those of a data frame to the bit, and what is out of reach is refused."""
+
+import ibis
+import numpy as np
+import pandas as pd
+import pytest
+
+from soar_jax import InputError, SOARClassifier, datasets
+from soar_jax.candidates.coverage import MAX_ROWS
+from soar_jax.database import sampled
+from soar_jax.database.source import TableSource
+from tests.database.tables import built, duckdb_table, frame_source, frame_table, planted, source_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+QUICK = dict(n_rounds=2, max_patterns=60, max_length=2, grow_to=2)
+
+
+def assert_same(model, other):
+    assert model.score_ == other.score_ and model.gain_ == other.gain_
+    pd.testing.assert_frame_equal(model.rules_, other.rules_)
+    pd.testing.assert_series_equal(model.training_taxonomy_, other.training_taxonomy_)
+    assert model.certificate_ == other.certificate_ and list(model.classes_) == list(other.classes_)
+    assert model.features_used_ == other.features_used_
+
+
+def fit_frame(table, target, model, **how):
+    frame = table.to_pandas()
+    return model.fit(frame.drop(columns=target), frame[target], **how)
+
+
+@pytest.fixture(scope="module")
+def car():
+    X, y = datasets.load_car()
+    return frame_table(X.assign(ziel=np.asarray(y)), name="car")
+
+
+@pytest.fixture(scope="module")
+def car_model(car):
+    return SOARClassifier(**QUICK).fit_table(car, "ziel")
+
+
+@pytest.fixture(scope="module")
+def car_frame_model(car):
+    return fit_frame(car, "ziel", SOARClassifier(**QUICK))
+
+
+def test_a_fit_to_car_equals_that_of_its_data_frame(car_model, car_frame_model, tmp_path):
+    assert_same(car_model, car_frame_model)
+    assert car_model.positive_rules_.label == 1
+    assert car_model.queries_["lines"].max() <= 1728 and (car_model.queries_["bytes"] > 0).all()
+    car_model.save(tmp_path / "model.json")
+    loaded = SOARClassifier.load(tmp_path / "model.json")
+    assert loaded.describe() == car_model.describe() and loaded.certificate_ == car_model.certificate_
+
+
+def adult(num_rows):
+    X, y = datasets.load_adult()
+    return frame_table(X.assign(ziel=np.asarray(y)).head(num_rows), name="adult")
+
+
+def test_columns_and_patterns_of_adult_are_those_of_its_data_frame():
+    table = adult(4000).rename(label="ziel").mutate(label=ibis._.label.cast("boolean"))
+    found, wanted = built(source_of(table)), built(frame_source(table))
+    assert found[0] == wanted[0] and found[1] == wanted[1] and len(found[1]) > 1000
+
+
+@pytest.mark.slow
+def test_a_default_fit_to_adult_equals_that_of_its_data_frame():
+    table = adult(4000)
+    assert_same(SOARClassifier().fit_table(table, "ziel"), fit_frame(table, "ziel", SOARClassifier()))
+
+
+def test_constraints_weights_and_classes_act_as_on_a_data_frame():
+    frame = planted(600)
+    frame["gewicht"] = np.random.default_rng(1).integers(0, 4, len(frame))
+    table = frame_table(frame, name="planted")
+    how = dict(
+        forbid=["seit", ("größe", "kinder")], directions={"kinder": "+"}, require={"positive": ["größe > 171.23"]},
+        class_weight={True: 2}, max_columns=3, **QUICK,
+    )  # fmt: skip
+    model = SOARClassifier(**how).fit_table(table, "label", weight="gewicht")
+    read = table.to_pandas()
+    X, y = read.drop(columns=["label", "gewicht"]), read["label"]
+    assert_same(model, SOARClassifier(**how).fit(X, y, sample_weight=read["gewicht"]))
+
+
+def test_what_is_sampled_is_the_same_as_on_the_data_frame(car_model, car_frame_model):
+    """Candidates, their counts and the priors are all that sampling sees."""
+    other = car_frame_model
+    mine, theirs = car_model.fitted_pair_.target, other.fitted_pair_.target
+    for one, two in zip(mine.pools, theirs.pools, strict=True):
+        assert one.patterns == two.patterns and one.aliases == two.aliases
+        np.testing.assert_array_equal(one.positives, two.positives)
+        np.testing.assert_array_equal(one.negatives, two.negatives)
+    assert car_model.priors_ == other.priors_
+    assert mine.merged[1].num_words == theirs.merged[1].num_words
+    pd.testing.assert_frame_equal(car_model.pools_, other.pools_)
+
+
+def test_too_many_groups_are_mined_on_a_sample_and_counted_on_all_rows(monkeypatch):
+    monkeypatch.setattr(sampled, "SAMPLE_ROWS", 400)
+    frame = planted(4000)
+    table = frame_table(frame, name="many")
+    model = SOARClassifier(**QUICK).fit_table(table, "label", max_groups=150)
+    assert model.certificate_.num_sampled > 0 and "sample" in str(model.certificate_)
+    assert not model.certificate_.are_all_mined
+    read = table.to_pandas()
+    counted = model.taxonomy(read.drop(columns="label"), read["label"])
+    pd.testing.assert_series_equal(counted, model.training_taxonomy_)
+    assert counted.sum() == 4000
+    found = " ".join(str(rule) for rule in model.positive_rules_)
+    assert "aktiv = True and kinder > 2" in found
+    grouped = model.queries_[model.queries_["what"] == "count the rows of each group"]
+    assert grouped["lines"].max() <= 151
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        ([("y", "boolean"), ("a", "integer")], [], "no rows"),
+        ([("y", "boolean"), ("a", "integer")], [(True, 1), (None, 2)], "missing in 1 of 2 rows"),
+        ([("y", "boolean"), ("a", "integer")], [(True, 1), (True, 2)], "only one class, 'True'"),
+        ([("y", "integer"), ("a", "integer")], [(1, 1), (2, 2), (3, 3)], "has 3 distinct values"),
+        ([("y", "date"), ("a", "integer")], [("2020-01-01", 1), ("2020-01-02", 2)], "y holds dates"),
+        ([("y", "boolean"), ("a", "integer")], [(True, None), (False, None)], "Every value of the table is missing"),
+        ([("y", "boolean"), ("a", "integer")], [(True, 1), (False, 1)], "No column tells rows apart"),
+    ],
+)
+def test_tables_that_cannot_be_learnt_from_are_refused(columns, rows, message):
+    with pytest.raises(InputError, match=message):
+        SOARClassifier().fit_table(duckdb_table(columns, rows), "y")
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was():
+    model = SOARClassifier()
+    with pytest.raises(InputError, match="Did you mean 'label'"):
+        model.fit_table(frame_table(planted(50)), "lable")
+    with pytest.raises(InputError, match="Did you mean 'farbe'"):
+        model.fit_table(frame_table(planted(50)), "label", drop=["frabe"])
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("declared", ["INTEGER[]", "STRUCT(a INTEGER)", "BLOB", "MAP(VARCHAR, INTEGER)", "INTERVAL"])
+def test_types_that_cannot_be_read_are_named(declared):
+    con = ibis.duckdb.connect()
+    con.raw_sql(f"CREATE TABLE t (y BOOLEAN, odd {declared})")
+    con.raw_sql("INSERT INTO t VALUES (true, NULL), (false, NULL)")
+    with pytest.raises(InputError, match=r"Column 'odd' has type .* leave it out"):
+        SOARClassifier().fit_table(con.table("t"), "y")
+
+
+@pytest.mark.parametrize("how", [{"honest": True}, {"holdout": 0.2}])
+def test_what_needs_single_rows_is_refused(how):
+    with pytest.raises(InputError, match="needs single rows"):
+        SOARClassifier(**how).fit_table(frame_table(planted(50)), "label")
+
+
+def test_more_rows_than_can_be_counted_are_refused_before_any_is_grouped():
+    rows = [(True, 1, MAX_ROWS // 2), (False, 2, MAX_ROWS // 2 + 2)]
+    table = duckdb_table([("y", "boolean"), ("a", "integer"), ("w", "integer")], rows)
+    with pytest.raises(InputError, match=r"at most 2,147,483,647 can be counted exactly"):
+        SOARClassifier().fit_table(table, "y", weight="w")
+
+
+def test_counts_of_ten_billion_rows_are_exact_until_they_are_refused(monkeypatch):
+    """The engine's sums and what is made of them are int64: only the search has a limit."""
+    from soar_jax.database import source as module
+
+    monkeypatch.setattr(module, "check_num_rows", lambda num_rows: None)
+    big = 10_000_000_000_000_001
+    table = duckdb_table([("label", "boolean"), ("a", "text"), ("w", "integer")], [(True, "x", big), (False, "y", 3)])
+    from soar_jax.database.engine import Engine
+    from soar_jax.database.target import count_labels
+
+    engine = Engine(table)
+    labels = count_labels(engine, "label", "w")
+    source = TableSource(engine, ["a"], "label", labels, 1, "w", (1, 1), 100)
+    assert (source.num_positives, source.num_negatives) == (big, 3)
+    column = source.describe("a", lambda p, n: p + n > 0, 4, "supervised")
+    assert source.count_cells([column])[0][0].tolist() == [big, 0, 0, 0]
+
+
+@pytest.mark.parametrize("weights", [[1, -1], [1, None]])
+def test_weights_must_be_whole(weights):
+    rows = [(True, 1, weights[0]), (False, 2, weights[1])]
+    table = duckdb_table([("y", "boolean"), ("a", "integer"), ("w", "integer")], rows)
+    with pytest.raises(InputError, match="whole numbers of at least 0"):
+        SOARClassifier().fit_table(table, "y", weight="w")
+
+
+def test_a_preview_says_how_many_groups_to_expect(capsys):
+    table = frame_table(planted(3000))
+    source = source_of(table, max_groups=10)
+    source.engine._progress = True
+    with pytest.raises(InputError, match="more than 10 groups"):
+        built(source)
+    shown = capsys.readouterr().err
+    assert "groups to expect" in shown
+    assert "count the values of column 'farbe'" in [query.what for query in source.engine.log]
