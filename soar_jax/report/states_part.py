@@ -1,0 +1,178 @@
+"""The states of the rows, the verdict above everything, and what a guess would score."""
+
+from __future__ import annotations
+
+from soar_jax.report.content import Basis, StateEntry
+from soar_jax.report.measured import Measured
+from soar_jax.report.numbers import (
+    LEAST_ROWS,
+    Share,
+    coarse,
+    count,
+    is_few,
+    of_hundred,
+    per_hundred,
+    share_of,
+    share_out,
+)
+from soar_jax.report.phrases import StateWords
+from soar_jax.report.subject import Subject, Tested
+from soar_jax.report.words import Words
+from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, counts_from_taxonomy
+
+Verdict = tuple[tuple[str, bool], ...]
+
+
+def answered_states(*, is_single: bool) -> tuple[int, int]:
+    """States in which the rules give an answer."""
+    return (POSITIVE, PASSIVE) if is_single else (POSITIVE, NEGATIVE)
+
+
+def shown_states(*, is_single: bool) -> tuple[int, ...]:
+    """States that a row can have."""
+    return (POSITIVE, PASSIVE) if is_single else (POSITIVE, NEGATIVE, ACTIVE, PASSIVE)
+
+
+def find_basis(subject: Subject, measured: Measured, tested: Tested | None, words: Words) -> Basis:
+    """Say which rows the figures come from."""
+    many = f"{count(measured.num_rows)} {words.rows if measured.num_rows != 1 else words.row}"
+    if measured.kind == "training":
+        sentence = f"Measured on the {many} that the rules were learned from, so that every figure here flatters"
+        return Basis("training", measured.num_rows, sentence, f"training {words.rows}", False)
+    if measured.kind == "kept":
+        sentence = f"Measured on {many} that were kept out of the fit"
+        return Basis("kept", measured.num_rows, sentence, f"tested {words.rows}", True)
+    is_fresh = None if tested is None else tested.is_fresh
+    positives, negatives = counts_from_taxonomy(subject.training)
+    is_same = bool((positives == measured.state_positives).all() and (negatives == measured.state_negatives).all())
+    if is_same and measured.num_rows and is_fresh is None:
+        sentence = (
+            f"Measured on {many} whose counts are exactly those of the {words.rows} that the rules were learned from: "
+            "take every figure here as flattering"
+        )
+        return Basis("given", measured.num_rows, sentence, f"tested {words.rows}", False)
+    said = {
+        True: f"Measured on {many} that the rules had never seen",
+        None: f"Measured on {many} given for this test",
+        False: f"Measured on {many} that the rules were learned from, at least in part: every figure here flatters",
+    }
+    return Basis("given", measured.num_rows, said[is_fresh], f"tested {words.rows}", is_fresh)
+
+
+def state_entries(subject: Subject, measured: Measured, said: tuple[StateWords, ...]) -> tuple[StateEntry, ...]:
+    """Describe the four states on the rows."""
+    positives, negatives, rows = measured.state_positives, measured.state_negatives, measured.states
+    dots = _dots([int(n) for pair in zip(positives, negatives, strict=True) for n in pair])
+    shares = state_shares(measured)
+    # the last of four counts follows from the others and their sum: where one is not given, none is exact
+    rounded = coarse if has_few(measured) else _exact
+    answers = dict.fromkeys(answered_states(is_single=subject.model.single))
+    entries = []
+    for k, words in enumerate(said):
+        right = {POSITIVE: positives, NEGATIVE: negatives, PASSIVE: negatives}.get(k)
+        entries.append(
+            StateEntry(
+                STATES[k],
+                words.say,
+                words.short,
+                words.why,
+                words.technical,
+                None if is_few(rows[k]) else rounded(Share(int(rows[k]))).rows,
+                round(float(shares[k]), 3),
+                (dots[2 * k], dots[2 * k + 1]),
+                rounded(share_of(positives[k], rows[k])),
+                rounded(share_of(right[k], rows[k])) if k in answers and right is not None else None,
+                float(subject.model.rates[k]),
+            )
+        )
+    return tuple(entries)
+
+
+def has_few(measured: Measured) -> bool:
+    """Whether some state has so few rows that the counts of the others are rounded."""
+    return any(is_few(rows) for rows in measured.states)
+
+
+def state_shares(measured: Measured) -> list[float]:
+    """Share of each state; one of very few rows is given to tens of rows only."""
+    rows = [round(int(n), -1) if is_few(n) else int(n) for n in measured.states]
+    return [n / max(measured.num_rows, 1) for n in rows]
+
+
+def _dots(counts: list[int]) -> list[int]:
+    """Share out a hundred dots; where a dot would stand for fewer than ten rows, counts are rounded to tens first."""
+    rounded = [round(n, -1) for n in counts] if sum(counts) < LEAST_ROWS * 100 else counts
+    return share_out(rounded if any(rounded) else counts)
+
+
+def _exact(share: Share) -> Share:
+    return share
+
+
+def answers(subject: Subject, measured: Measured) -> tuple[float, Share]:
+    """Share of the rows that get an answer, and how often it is right."""
+    rows = measured.states
+    first, second = answered_states(is_single=subject.model.single)
+    answered = int(rows[first] + rows[second])
+    right = int(measured.state_positives[first] + measured.state_negatives[second])
+    share = share_of(right, answered)
+    return answered / max(measured.num_rows, 1), coarse(share) if has_few(measured) else share
+
+
+def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: str) -> Verdict:
+    """Say in a few sentences how often there is an answer and how often it is right."""
+    unit, model = words.rows, subject.model
+    if not model.rules:
+        return _without_rules(subject, unit, yes)
+    if not measured.num_rows:
+        return (("There are no ", False), (unit, False), (" to measure the rules on.", False))
+    shares = state_shares(measured)
+    answered, right = answers(subject, measured)
+    times = "" if right.value is None else per_hundred(right.value)
+    if model.single:
+        on = share_of(measured.state_positives[POSITIVE], measured.states[POSITIVE])
+        off = share_of(measured.state_negatives[PASSIVE], measured.states[PASSIVE])
+        return (
+            ("For ", False), (of_hundred(shares[POSITIVE]), True), (f" {unit} a rule for {yes} applies", False),
+            *_right(on), ("; for the other ", False), (per_hundred(shares[PASSIVE]), True),
+            (f" none does, which speaks for {no}", False), *_right(off), (".", False),
+        )  # fmt: skip
+    parts: list[tuple[str, bool]] = [
+        ("For ", False), (of_hundred(answered), True), (f" {unit} the rules give an answer", False)
+    ]  # fmt: skip
+    if answered and times:
+        parts += [(", and it is right ", False), (f"{times} times in 100", True)]
+    parts.append((". ", False))
+    if shares[ACTIVE] > 0:
+        parts += [(of_hundred(shares[ACTIVE]), True), (" get “the rules disagree”; for ", False)]
+        parts += [(of_hundred(shares[PASSIVE]), True), (" no rule speaks.", False)]
+    else:
+        parts += [
+            ("They never disagree; for ", False),
+            (of_hundred(shares[PASSIVE]), True),
+            (" no rule speaks.", False),
+        ]
+    return tuple(parts)
+
+
+def _without_rules(subject: Subject, unit: str, yes: str) -> Verdict:
+    said = "Nothing here beats the base rate: no rule is worth what it costs among all that were searched."
+    if subject.edits:
+        said = "Every rule was taken out by hand."
+    elif subject.conclusion.startswith("The search was stopped"):
+        said = subject.conclusion
+    chance = of_hundred(float(subject.model.rates[PASSIVE]))
+    return ((f"{said} All {unit} get the same chance of {yes}: ", False), (chance, True), (".", False))
+
+
+def _right(share: Share) -> tuple[tuple[str, bool], ...]:
+    return () if share.value is None else ((", right ", False), (f"{per_hundred(share.value)} times in 100", True))
+
+
+def baseline(measured: Measured, yes: str, no: str) -> str:
+    """Say what the same answer to everyone would score."""
+    if not measured.num_rows:
+        return ""
+    share = measured.num_positives / measured.num_rows
+    name = yes if share > 0.5 else no  # noqa: PLR2004
+    return f"For comparison: “{name}” said to all would be right {per_hundred(max(share, 1 - share))} times in 100."

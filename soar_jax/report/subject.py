@@ -1,0 +1,95 @@
+"""What a report is about: a fitted pair with all that its estimator knows of it, and the rows to test it on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from soar_jax._base import BoolArray
+from soar_jax.reasons.conflicts import Counts
+from soar_jax.reasons.facts import RuleModel
+
+if TYPE_CHECKING:
+    from soar_jax.control.audit import Audit
+    from soar_jax.posterior.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted pair.
+
+    Attributes
+    ----------
+    model : RuleModel
+    estimator : str
+        Name of the class that was fitted.
+    rules : DataFrame
+        The estimator's ``rules_``, in the order of `soar_jax.rules.rule_ids`.
+    training : Series
+        The eight counts of the training rows.
+    conclusion : str
+        What the fit found, in words.
+    certificate : str
+        Against what the pair stood, in words.
+    score, gain : float
+        NaN where not known.
+    settings : mapping
+        Parameters that are not the default ones, and the seed.
+    fresh_states : DataFrame, optional
+        Rates of the states on rows that the fit never saw.
+    disputes : Counts, optional
+        Training rows in dispute, where they are kept.
+    edits : tuple of dict
+        Changes made by hand, oldest first.
+    posterior : Posterior, optional
+    """
+
+    model: RuleModel
+    estimator: str
+    rules: pd.DataFrame
+    training: pd.Series
+    conclusion: str
+    certificate: str
+    score: float
+    gain: float
+    settings: Mapping[str, Any]
+    fresh_states: pd.DataFrame | None = None
+    disputes: Counts | None = None
+    edits: tuple[Mapping[str, Any], ...] = ()
+    posterior: Posterior | None = None
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Rows to judge the pair on.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    is_true : (num_rows,) bool
+    target : str, optional
+        Name of the outcome's column.
+    is_fresh : bool, optional
+        Whether the rules never saw them; None where nobody said.
+    audits : tuple of Audit
+    """
+
+    frame: pd.DataFrame
+    is_true: BoolArray
+    target: str | None = None
+    is_fresh: bool | None = None
+    audits: tuple[Audit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the author wants of a report; see ``report``."""
+
+    words: Any = None
+    question: str | None = None
+    contact: str | None = None
+    notes: tuple[str, ...] = ()
+    examples: int = 0

@@ -1,0 +1,260 @@
+"""What a report says, against counts made afresh from the raw rows; and what it does not say."""
+
+import copy
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+
+from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
+from soar_jax.report.numbers import of_hundred, per_cent, share_of, share_out
+from tests.conftest import coverage
+from tests.reasons.models import make_model
+from tests.report import models
+
+
+def content_of(model, tmp_path, *given, **options):
+    return model.report(tmp_path / "report.html", *given, **options)
+
+
+def embedded(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def recounted(model, X):
+    """Which rules fire, by an oracle that shares no code with the library."""
+    return [
+        coverage(X.reset_index(drop=True), [r.literals for r in rules])
+        for rules in (model.positive_rules_, model.negative_rules_)
+    ]
+
+
+@pytest.mark.parametrize("name", ["car", "adult", "sixty"])
+def test_every_figure_of_states_and_rules_is_that_of_a_recount(name, tmp_path):
+    model, X, y = getattr(models, name)()
+    report = content_of(model, tmp_path, X, y, fresh=True)
+    plus, minus = recounted(model, X)
+    truth = np.asarray(y) == 1
+    on, off = plus.any(axis=0), minus.any(axis=0)
+    is_coarse = any(0 < n < 10 for n in np.bincount(2 * on + off, minlength=4))
+    shown = (lambda n: round(int(n), -1)) if is_coarse else int
+    for state, mask in zip(report.states, (on & ~off, off & ~on, on & off, ~on & ~off), strict=True):
+        assert state.rows == (None if 0 < mask.sum() < 10 else shown(mask.sum()))
+        assert state.share == round((round(int(mask.sum()), -1) if 0 < mask.sum() < 10 else mask.sum()) / len(mask), 3)
+        hits, misses = (mask & truth).sum(), (mask & ~truth).sum()
+        if mask.sum() >= 30:
+            assert state.positive.value == round(hits / mask.sum(), 3)
+            if hits and misses:
+                ends = beta.ppf([0.05, 0.95], hits + 0.5, misses + 0.5)
+                assert (state.positive.low, state.positive.high) == tuple(np.round(ends, 3))
+    own = [(cover, truth, off) for cover in plus] + [(cover, ~truth, on) for cover in minus]
+    for rule, (cover, side, opposed) in zip(report.rules, own, strict=True):
+        for found, mask in ((rule.right, cover), (rule.unopposed, cover & ~opposed), (rule.opposed, cover & opposed)):
+            wanted = share_of((mask & side).sum(), mask.sum())
+            assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
+            assert found.rows in (wanted.rows, None if wanted.rows is None else round(wanted.rows, -1))
+        assert rule.reach == (None if 0 < cover.sum() < 10 else round((cover & side).sum() / side.sum(), 3))
+    answered = (on ^ off).mean()
+    assert report.answered == round(answered, 3)
+    assert report.right.value == round((((on & ~off) & truth) | ((off & ~on) & ~truth)).sum() / (on ^ off).sum(), 3)
+    for line in report.disputes[:5]:
+        i, j = int(line.positive[1:]) - 1, int(line.negative[1:]) - 1
+        both = plus[i] & minus[j]
+        assert line.share == share_of((both & truth).sum(), both.sum())
+    for rule, cover in zip(report.rules, np.concatenate([plus, minus]), strict=True):
+        for overlap in rule.overlaps:
+            other = (plus if overlap.id[0] == "P" else minus)[int(overlap.id[1:]) - 1]
+            assert overlap.rows == (cover & other).sum() >= 10
+
+
+def test_embedded_counts_are_never_below_ten(tmp_path):
+    """Cells, overlaps, disputes and patterns of a small table: rows that few share are not to be found in the file."""
+    model, X, y = models.car()
+    path = tmp_path / "small.html"
+    rows = np.random.default_rng(1).permutation(len(X))[:120]
+    report = model.report(path, X.iloc[rows], y.iloc[rows], sensitive=["doors"])
+    data = embedded(path)
+    counts = [pattern[0] for pattern in data["patterns"].values()] + [d[2] for d in data["disputes"]]
+    counts += [state["rows"] for state in data["states"]]
+    counts += [overlap.rows for rule in report.rules for overlap in rule.overlaps]
+    counts += [share.rows for a in report.audits for line in a.lines for share in line.shares]
+    counts += [share.rows for r in report.rules for share in (r.right, r.unopposed, r.opposed)]
+    assert all(count is None or count == 0 or count >= 10 for count in counts)
+    shares = [s for rule in report.rules for s in (rule.right, rule.unopposed)]
+    assert all(s.value is None for s in shares if s.rows is None or s.rows < 30)
+    assert any(count is None for count in counts)
+
+
+def test_no_cell_of_the_table_is_in_the_file_unless_asked_for(tmp_path):
+    """Text and numbers of every column: only levels and cuts of the rules may be found."""
+    rng = np.random.default_rng(0)
+    num = 400
+    X = pd.DataFrame(
+        {
+            "ward": [f"ward-{i % 7}-zq" for i in range(num)],
+            "name": [f"patient-{i}-zq" for i in range(num)],
+            "dose": np.round(rng.uniform(1, 2, num), 7) + 1000,
+        }
+    )
+    y = pd.Series(rng.random(num) < 0.5, name="died").astype(int)
+    model = make_model(
+        [[("ward", "==", "ward-1-zq")], [("dose", ">", 1001.5)]],
+        [[("ward", "!=", "ward-1-zq")]],
+        columns=list(X.columns),
+    )
+    for suffix in ("html", "md"):
+        path = tmp_path / f"private.{suffix}"
+        model.report(path, X, y)
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r"ward-\d-zq|patient-\d+-zq", text)) == {"ward-1-zq"}
+        assert set(re.findall(r"100[12]\.\d+", text)) == {"1001.5"}
+        model.report(path, X, y, examples=2)
+        assert len(set(re.findall(r"100[12]\.\d{4,}", path.read_text(encoding="utf-8")))) == 2
+
+
+def test_a_misspelt_word_is_refused_with_the_nearest_name(tmp_path):
+    model = models.car()[0]
+    for words, found in (
+        ({"colums": {}}, "columns"),
+        ({"columns": {"safty": {"label": "x"}}}, "safety"),
+        ({"columns": {"safety": {"lable": "x"}}}, "label"),
+        ({"fixed": ["door"]}, "doors"),
+        ({"outcome": {"yep": "x"}}, "yes"),
+        ({"columns": {"safety": {"above": "older"}}}, r"\{\}"),
+        (["safety"], "dictionary"),
+        (tmp_path / "nothing.yaml", "no file"),
+    ):
+        with pytest.raises(InputError, match=found):
+            content_of(model, tmp_path, words=words)
+
+
+def test_words_of_a_file_reach_rules_states_and_form(tmp_path):
+    """Also "yes" and "no" as keys, which YAML would take for truth values."""
+    model = make_model([[("age", ">", 50), ("sex", "==", "f"), ("grade", ">", 2)]], [[("age", "<=", 30)]])
+    (tmp_path / "words.yaml").write_text(
+        "question: Will they pay?\nrows: loans\noutcome: {yes: paid back, no: not paid}\n"
+        "columns:\n  age: {above: 'older than {}', at_most: '{} or younger'}\n"
+        "  sex: {levels: {f: women}}\n  grade: {levels: {1: low, 2: middle, 3: high, 4: top}}\nfixed: [age]\n",
+        encoding="utf-8",
+    )
+    report = content_of(model, tmp_path, words=tmp_path / "words.yaml", question="Will they pay it back?")
+    assert report.rules[0].phrases == ("Older than 50", "women", "high or more")
+    assert report.rules[1].phrases == ("30 or younger",)
+    assert report.states[0].say == "The rules say: paid back"
+    assert report.question == "Will they pay it back?"
+    fields = {field["name"]: field for field in report.engine["columns"]}
+    assert fields["age"]["fixed"] and ["4", "top"] in fields["grade"]["options"]
+
+
+@pytest.mark.parametrize("suffix", [".txt", "", ".pdf"])
+def test_other_suffixes_are_refused_before_any_work(suffix, tmp_path):
+    with pytest.raises(InputError, match=r"\.html or \.md"):
+        models.car()[0].report(tmp_path / f"report{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_needs_rows_says_so(tmp_path):
+    model, X, y = models.car()
+    for given, options in (((X,), {}), ((), {"examples": 2}), ((), {"sensitive": "doors"})):
+        with pytest.raises(InputError, match="X and y"):
+            content_of(model, tmp_path, *given, **options)
+    with pytest.raises(InputError, match="doors"):
+        content_of(model, tmp_path, X, y, sensitive="dors")
+
+
+def test_training_rows_are_called_by_their_name(tmp_path):
+    """Rows with the counts of the training rows are not passed off as tested; fresh ones may be vouched for."""
+    model, X, y = models.car()
+    model = copy.copy(model)
+    held = np.random.default_rng(0).random(len(X)) < 0.3
+    model.training_taxonomy_ = model.taxonomy(X[~held], y[~held])
+    again = content_of(model, tmp_path, X[~held], y[~held])
+    assert again.basis.is_fresh is False and "flattering" in again.under
+    unknown = content_of(model, tmp_path, X[held], y[held])
+    assert unknown.basis.is_fresh is None and any("cannot know" in limit.text for limit in unknown.limits)
+    fresh = content_of(model, tmp_path, X[held], y[held], fresh=True)
+    assert "never seen" in fresh.under
+    trained = content_of(model, tmp_path)
+    assert trained.basis.kind == "training" and "learned from" in trained.under
+    kept = content_of(model.measure_fresh(X[held], y[held]), tmp_path)
+    assert kept.basis.kind == "kept" and kept.basis.rows == held.sum()
+    assert [s.positive for s in kept.states] == [s.positive for s in fresh.states]
+    assert [r.right.value for r in kept.rules] == [r.right.value for r in fresh.rules]
+
+
+def test_changes_by_hand_are_listed_with_reason_and_price(tmp_path):
+    model = copy.copy(models.car()[0])
+    entry = {"time": "2026-01-02T03:04:05+00:00", "action": "remove", "side": "negative", "removed": "doors = 2"}
+    model._edits = ({**entry, "added": None, "reason": "<b>law</b>", "log_joint_change": -3.21, "rows_changed": 4},)
+    report = content_of(model, tmp_path)
+    edit = report.edits[0]
+    assert edit.when == "2026-01-02 03:04" and edit.what == "“doors = 2” was taken out (negative side)"
+    assert edit.price.endswith("3.2 nats; fewer than 10 training rows changed state")
+    assert any("by hand" in limit.text for limit in report.limits)
+    assert "&lt;b&gt;law" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_models_of_no_rule_of_one_and_of_one_side_say_the_right_thing(tmp_path):
+    X, y = datasets.load_car()
+    nothing = content_of(make_model([], [], columns=list(X.columns)), tmp_path, X, y)
+    assert "Nothing here beats the base rate" in nothing.verdict[0][0] and not nothing.engine["rules"]
+    assert 'id="try"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    one = content_of(make_model([[("safety", "==", "high")]], [], columns=list(X.columns)), tmp_path, X, y)
+    assert one.answered == round((X["safety"] == "high").mean(), 3)
+    single = make_model([[("safety", "==", "high")]], columns=list(X.columns), estimator="BOAClassifier")
+    assert isinstance(single, BOAClassifier)
+    boa = content_of(single, tmp_path, X, y)
+    assert boa.answered == 1.0 and "which speaks for" in "".join(text for text, _ in boa.verdict)
+    assert boa.states[3].say.startswith("No rule applies")
+
+
+def test_a_page_needs_no_network_and_names_its_script(tmp_path):
+    model, X, y = models.adult()
+    path = tmp_path / "adult.html"
+    model.report(path, X, y)
+    text = path.read_text(encoding="utf-8")
+    assert path.stat().st_size < 3_000_000
+    assert not re.search(r"""(?:src|href)=["'](?!#)|url\(|@import|https?://(?!www\.w3\.org/2000/svg)""", text)
+    assert "default-src 'none'" in text.replace("&#39;", "'") and "script-src 'sha256-" in text.replace("&#39;", "'")
+
+
+def test_figures_are_said_with_the_right_decimals():
+    assert [of_hundred(x) for x in (0, 0.004, 0.306, 0.996, 1)] == [
+        "0 of 100", "0.4 of 100", "31 of 100", "99.6 of 100", "100 of 100",
+    ]  # fmt: skip
+    assert [per_cent(x) for x in (0.0004, 0.084, 0.51, 0.994)] == ["< 0.1 %", "8.4 %", "51 %", "99.4 %"]
+    assert sum(share_out([1, 1, 1])) == 100 and share_out([0, 0]) == [0, 0]
+    assert share_out([999, 1]) == [100, 0]
+
+
+def test_the_card_says_what_the_page_says_and_escapes_it(tmp_path):
+    bad = "*a* | <script>alert(1)</script> `b` [x](y)\n# head"
+    model = make_model([[(bad, "==", bad)]], [["n", "<=", 3]] and [[("n", "<=", 3)]], classes=("no", bad))
+    X = pd.DataFrame({bad: [bad, "b"] * 100, "n": np.arange(200) % 9})
+    y = np.where(np.arange(200) % 3 == 0, bad, "no")
+    path = tmp_path / "card.md"
+    report = model.report(path, X, y, notes=bad, sensitive=[bad])
+    text = path.read_text(encoding="utf-8")
+    assert "<script>" not in re.sub(r"`+[^`]*`+", "", text).replace("\\<", "")
+    assert not re.search(r"^# head", text, re.MULTILINE)
+    assert all(f"**{rule.id}**" in text for rule in report.rules)
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    widths = {len(re.findall(r"(?<!\\)\|", line)) for line in tables if "scr" in line or "---" in line}
+    assert widths <= {4, 5, 6}
+
+
+def test_of_the_whole_table_only_the_rows_that_the_fit_held_out_are_tested_on(tmp_path):
+    X, y = datasets.load_synthetic(seed=2)
+    X, y = X.iloc[:300], y.iloc[:300]
+    model = SOARClassifier(holdout=0.3, n_rounds=1, max_length=2).fit(X, y)
+    model.save(tmp_path / "m.json")
+    held = model.held_out_
+    again = content_of(SOARClassifier.load(tmp_path / "m.json"), tmp_path, X, y)
+    vouched = content_of(model, tmp_path, X.iloc[held], y.iloc[held], fresh=True)
+    assert again.basis == vouched.basis and again.basis.is_fresh and again.states == vouched.states
+    other = content_of(model, tmp_path, X.iloc[::-1], y.iloc[::-1])  # in another order nobody can tell
+    assert other.basis.is_fresh is None
