@@ -12,18 +12,21 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax import __version__
-from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, check_whole
+from soar_jax._base import BoolArray, FloatArray, IntArray, check_whole
 from soar_jax._files import write_text_atomically
+from soar_jax._json import sealed
+from soar_jax.data.check import TableCheck, check_table
 from soar_jax.data.columns import TableValues
+from soar_jax.data.contract import Contract
 from soar_jax.data.labels import by_class, is_positive
-from soar_jax.data.table import frame_to_predict, require_columns
+from soar_jax.data.table import frame_to_predict, match_names
+from soar_jax.posterior.committee_file import FORMAT, FORMAT_VERSION, committee_content
 from soar_jax.posterior.voting import CHUNK_ROWS, states_of_members
 from soar_jax.rules import Rule
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, taxonomy_counts
@@ -31,8 +34,6 @@ from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, taxonom
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior
 
-FORMAT = "soar-jax committee"
-FORMAT_VERSION = 1
 _HALF = 0.5
 
 
@@ -58,6 +59,8 @@ class Committee:
     verdict : str
         What ``diagnose()`` said of the draws behind it.
     is_trusted : bool
+    contract : Contract, optional
+        What the columns were read as.
     """
 
     rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
@@ -69,6 +72,7 @@ class Committee:
     columns: tuple[str, ...]
     verdict: str
     is_trusted: bool
+    contract: Contract | None = None
 
     def __repr__(self) -> str:
         """Say how many pairs vote, and whether the draws behind them can be trusted."""
@@ -83,9 +87,19 @@ class Committee:
         return list(dict.fromkeys(column for side in self.rules for rule in side for column, *_ in rule.literals))
 
     def _frame(self, X: Any) -> pd.DataFrame:
-        frame = frame_to_predict(X, list(self.columns), type(self).__name__)
-        require_columns(frame, self.features_used_, "The committee's rules use")
-        return frame
+        names, used = list(self.columns), self.features_used_
+        return frame_to_predict(X, names, type(self).__name__, used, "The committee's rules use", self.contract)
+
+    def check(self, X: Any) -> TableCheck:
+        """Compare a table with the one that the model was fitted on, column by column."""
+        said = Contract((), False) if self.contract is None else self.contract
+        frame = match_names(X, list(self.columns), type(self).__name__, said)
+        return check_table(frame, said, [z for side in self.rules for rule in side for z in rule.conditions])
+
+    @property
+    def contract_(self) -> dict[str, Any]:
+        """What each column was read as at the fit, as plain data."""
+        return {} if self.contract is None else self.contract.to_dict()
 
     def _votes(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """P(positive) of every row, and the share of the pairs in each state: (num_rows,) and (num_rows, 4)."""
@@ -173,6 +187,7 @@ class Committee:
             "columns": list(self.columns),
             "verdict": self.verdict,
             "is_trusted": self.is_trusted,
+            "contract": None if self.contract is None else self.contract.to_dict(),
             "rules": [[rule.literals for rule in side] for side in self.rules],
             "pairs": [
                 {
@@ -183,56 +198,38 @@ class Committee:
                 for k, (weight, rates) in enumerate(zip(self.weights, self.rates, strict=True))
             ],
         }
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, default=_plain)
-        write_text_atomically(path, text + "\n")
+        plain = json.loads(json.dumps(content, allow_nan=False, default=_plain))
+        write_text_atomically(path, json.dumps(sealed(plain), ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Committee:
         """Read a committee from JSON."""
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{os.fspath(path)} is not a soar-jax committee: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise InputError(f"{os.fspath(path)} is not a soar-jax committee.")
-        if content.get("format_version") != FORMAT_VERSION:
-            raise InputError(
-                f"The committee has format version {content.get('format_version')}, this package reads "
-                f"{FORMAT_VERSION}; install soar-jax {content.get('soar_jax_version', '(newer)')}."
-            )
-        try:
-            positive, negative = (tuple(Rule.from_literals(rule) for rule in side) for side in content["rules"])
-            pairs = content["pairs"]
-            included = [
-                _membership([pair["rules"][side] for pair in pairs], len(rules))
-                for side, rules in enumerate((positive, negative))
-            ]
-            weights = np.array([pair["weight"] for pair in pairs], dtype=np.float64)
-            return cls(
-                (positive, negative),
-                (included[0], included[1]),
-                weights / weights.sum(),
-                np.array([pair["rates"] for pair in pairs], dtype=np.float64).reshape(-1, 4),
-                np.array(content["classes"]),
-                int(content["positive_index"]),
-                tuple(str(name) for name in content["columns"]),
-                str(content["verdict"]),
-                bool(content["is_trusted"]),
-            )
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InputError(f"The committee's file is damaged: {type(error).__name__}: {error}") from error
-
-
-def is_committee(path: str | os.PathLike[str]) -> bool:
-    """Whether a file says that it holds a committee; it may still be damaged."""
-    with Path(path).open("rb") as file:
-        return FORMAT.encode() in file.read(200)
+        content = committee_content(path)
+        positive, negative = (tuple(Rule.from_literals(rule) for rule in side) for side in content["rules"])
+        pairs = content["pairs"]
+        included = [
+            _membership([pair["rules"][side] for pair in pairs], len(rules))
+            for side, rules in enumerate((positive, negative))
+        ]
+        weights = np.array([pair["weight"] for pair in pairs], dtype=np.float64)
+        return cls(
+            (positive, negative),
+            (included[0], included[1]),
+            weights / weights.sum(),
+            np.array([pair["rates"] for pair in pairs], dtype=np.float64).reshape(-1, 4),
+            np.array(content["classes"]),
+            int(content["positive_index"]),
+            tuple(content["columns"]),
+            content["verdict"],
+            content["is_trusted"],
+            None if content["contract"] is None else Contract.from_dict(content["contract"]),
+        )
 
 
 def _membership(members: Sequence[Sequence[int]], num_rules: int) -> BoolArray:
     included = np.zeros((len(members), num_rules), dtype=bool)
     for row, mine in zip(included, members, strict=True):
-        row[list(mine)] = True
+        row[[int(i) for i in mine]] = True
     return included
 
 
@@ -268,4 +265,5 @@ def form_committee(post: Posterior, max_pairs: int, random_state: int) -> Commit
         fitted.columns,
         str(verdict),
         verdict.is_trusted,
+        fitted.contract,
     )

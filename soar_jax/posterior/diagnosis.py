@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from soar_jax import _notebook as notebook
 from soar_jax.posterior.settled import MAX_ERROR
 
 MAX_R_HAT = 1.01
@@ -79,6 +81,21 @@ class Diagnosis:
         return "Do NOT use these frequencies:\n" + "\n".join(
             [*(f"  - {problem}" for problem in self.problems), *(f"  > {advice}" for advice in self.advice)]
         )
+
+    def _html_lines(self) -> str:
+        """Say the verdict, with what is wrong and what to do, as HTML."""
+        if self.is_trusted:
+            return f"<p>{html.escape(str(self))}</p>"
+        lines = [*self.problems, *(f"What to do: {advice}" for advice in self.advice)]
+        return "<p><b>Do not use these frequencies.</b></p>" + notebook.bullets(lines)
+
+    def _repr_html_(self) -> str:
+        names = {"mean": "mean", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS", "r_hat": "R-hat"}
+        rows = [
+            [html.escape(str(name)), *("" if np.isnan(row[c]) else f"{row[c]:.4g}" for c in names)]
+            for name, row in self.table.iterrows()
+        ]
+        return notebook.block("<b>Diagnosis</b>", self._html_lines(), notebook.table(["", *names.values()], rows))
 
     @property
     def _worst(self) -> tuple[float, float]:

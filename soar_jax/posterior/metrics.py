@@ -19,7 +19,27 @@ def _checked(is_positive: ArrayLike, probability: ArrayLike) -> tuple[BoolArray,
 
 
 def calibration_table(is_positive: ArrayLike, probability: ArrayLike, num_bins: int = 10) -> pd.DataFrame:
-    """Mean probability and share of positives in bins of equal width; empty bins are left out."""
+    """Mean probability and share of positives in bins of equal width; empty bins are left out.
+
+    Parameters
+    ----------
+    is_positive : array-like of shape (n_samples,)
+        Whether the label is the positive class.
+    probability : array-like of shape (n_samples,)
+        Of the positive class.
+    num_bins : int
+        Bins between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        ``bin``, ``rows``, mean ``probability`` and share of ``positives``.
+
+    Examples
+    --------
+    >>> calibration_table([True, False, True], [0.9, 0.1, 0.95])["positives"].tolist()
+    [0.0, 1.0]
+    """
     truth, p = _checked(is_positive, probability)
     bins = np.minimum((p * num_bins).astype(int), num_bins - 1)
     rows = []
@@ -32,14 +52,23 @@ def calibration_table(is_positive: ArrayLike, probability: ArrayLike, num_bins: 
 
 
 def calibration_error(is_positive: ArrayLike, probability: ArrayLike, num_bins: int = 10) -> float:
-    """Compute the expected calibration error: the mean gap between probability and share of positives."""
+    """Compute the expected calibration error: the mean gap between probability and share of positives.
+
+    Parameters are those of `calibration_table`; bins count by their rows.
+    """
     table = calibration_table(is_positive, probability, num_bins)
     gap = (table["probability"] - table["positives"]).abs()
     return float((gap * table["rows"]).sum() / table["rows"].sum())
 
 
 def brier_score(is_positive: ArrayLike, probability: ArrayLike) -> float:
-    """Mean squared gap between probability and label."""
+    """Mean squared gap between probability and label.
+
+    Examples
+    --------
+    >>> brier_score([True, False], [0.5, 0.5])
+    0.25
+    """
     truth, p = _checked(is_positive, probability)
     return float(((p - truth) ** 2).mean())
 
@@ -56,6 +85,11 @@ def risk_coverage(
 
     Rows of equal confidence are taken or left together, so that the order of a table does not matter. A row of weight w
     counts as w rows.
+
+    Returns
+    -------
+    coverage, risk : arrays of float64
+        From the surest rows alone to all rows: the share of rows predicted, and of wrong labels among them.
     """
     truth, p = _checked(is_positive, probability)
     weights = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -1,4 +1,8 @@
-"""Pictures of a posterior. Each function draws on a new figure, or on given axes, and returns it."""
+"""Pictures of a posterior. Each function draws on a new figure, or on given axes, and returns it.
+
+They wear the colours and signs of the report (`soar_jax.palette`): blue discs for the positive side, orange squares for
+the negative one, both at once where rules disagree, and neither where none speaks.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soar_jax.data.columns import values_of
+from soar_jax.data.labels import is_positive
+from soar_jax.palette import LIGHT, MARKERS
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 from soar_jax.posterior.metrics import calibration_error, calibration_table, risk_coverage
-from soar_jax.states import STATES
+from soar_jax.states import ACTIVE, STATES
 
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior
 
-STATE_COLOURS = {"positive": "#2a7f9e", "negative": "#c8553d", "active": "#e9b44c", "passive": "#b8bec6"}
+SIDE_COLOURS = {"positive": LIGHT["yes"], "negative": LIGHT["no"]}
 _TRACED = ("log joint", "positive rules", "negative rules", "share active", "share passive")
 _MAX_BAND_DRAWS = 300
-_INK = "#33373d"
+_INK, _SOFT, _LINE, _HAIR, _PAPER = (LIGHT[name] for name in ("ink", "soft", "line", "hair", "paper"))
+_CHAINS = (LIGHT["yes"], LIGHT["no"], LIGHT["ink"], LIGHT["none"])
+_DASHES = ("-", "--", ":", "-.")
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=size, layout="constrained")[1]
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    return _dress(ax)
+
+
+def _dress(ax: Any, grid: str = "both") -> Any:
+    """Leave hairlines only: two spines, a pale grid below the data, second text in a softer colour."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(_LINE)
+    ax.tick_params(colors=_SOFT, length=0)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_color(_SOFT)
+    ax.set_axisbelow(True)
+    ax.grid(axis=grid, color=_HAIR, linewidth=0.8)
+    return ax
 
 
 def _mark(ax: Any, post: Posterior) -> None:
@@ -34,7 +56,7 @@ def _mark(ax: Any, post: Posterior) -> None:
     if not post.diagnose().is_trusted:
         ax.annotate(
             "chains do not agree: do not use", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center",
-            rotation=20, fontsize=18, color="#b00020", alpha=0.35, weight="bold",
+            rotation=20, fontsize=18, color=_INK, alpha=0.35, weight="bold",
         )  # fmt: skip
 
 
@@ -55,17 +77,18 @@ def plot_inclusion(post: Posterior, count: int = 10, ax: Any = None) -> Any:
     for side, part in zip(STATES[:2], parts, strict=True):
         places = np.arange(place, place + len(part))
         ax.errorbar(
-            part["probability"], places, xerr=2 * part["monte_carlo_error"].fillna(0), fmt="o", markersize=5,
-            color=STATE_COLOURS[side], label=f"{side} rules",
+            part["probability"], places, xerr=2 * part["monte_carlo_error"].fillna(0), fmt=MARKERS[side], markersize=6,
+            color=SIDE_COLOURS[side], label=f"{side} rules", elinewidth=1.4,
+            markerfacecolor=SIDE_COLOURS[side] if side == STATES[0] else _PAPER, markeredgewidth=1.6,
         )  # fmt: skip
         names += part["rule"].tolist()
         place += len(part)
-    ax.set_yticks(np.arange(total), names, fontsize=9)
+    ax.set_yticks(np.arange(total), names, fontsize=9, color=_INK)
     ax.invert_yaxis()
     ax.set_xlim(-0.02, 1.02)
     ax.set_xlabel("posterior inclusion probability")
-    ax.grid(axis="x", alpha=0.3)
-    ax.legend(frameon=False, loc="upper left")
+    ax.grid(visible=False, axis="y")
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, labelcolor=_INK)
     _mark(ax, post)
     return ax
 
@@ -81,20 +104,24 @@ def plot_traces(post: Posterior, names: tuple[str, ...] = _TRACED, num_bins: int
     )
     figures = post.diagnose().table
     for (left, right), (name, values) in zip(axes, functionals.items(), strict=True):
+        _dress(left, "y")
+        _dress(right, "y")
         ranks = rankdata(values).reshape(values.shape)
         edges = np.linspace(0, values.size + 1, num_bins + 1)
         for chain in range(len(values)):
-            left.plot(values[chain], linewidth=0.5, alpha=0.8, color=f"C{chain}")
+            colour, dash = _CHAINS[chain % len(_CHAINS)], _DASHES[chain // len(_CHAINS) % len(_DASHES)]
+            left.plot(values[chain], linewidth=0.6, alpha=0.8, color=colour)
             heights = np.histogram(ranks[chain], edges)[0]
-            right.stairs(heights, edges, color=f"C{chain}", label=f"chain {chain + 1}")
+            right.stairs(heights, edges, color=colour, linestyle=dash, label=f"chain {chain + 1}")
         right.axhline(values.shape[1] / num_bins, color=_INK, linewidth=0.8, linestyle=":")
         right.set_ylim(bottom=0)
         left.set_ylabel(name)
         r_hat, ess = figures.loc[name, "r_hat"], figures.loc[name, "ess_bulk"]
-        right.set_title(f"R-hat {r_hat:.3f}, bulk ESS {ess:.0f}", fontsize=9, loc="left")
+        right.set_title(f"R-hat {r_hat:.3f}, bulk ESS {ess:.0f}", fontsize=9, loc="left", color=_SOFT)
     axes[-1][0].set_xlabel("draw")
     axes[-1][1].set_xlabel("rank over all chains")
-    axes[0][1].legend(frameon=False, fontsize=8, ncols=4, loc="lower center")
+    handles, labels = axes[0][1].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=8, ncols=4, loc="outside upper right", labelcolor=_INK)
     return figure
 
 
@@ -102,44 +129,62 @@ def plot_state_map(post: Posterior, X: Any, ax: Any = None) -> Any:
     """State probabilities of all rows, ordered by their most probable state and its probability."""
     shares = _quietly(lambda: post.predict_state_proba(X)).to_numpy()
     top = shares.argmax(axis=1)
-    order = np.lexsort((-shares[np.arange(len(shares)), top], np.array([0, 2, 3, 1])[top]))
-    ax = _axes(ax, (9, 3.4))
     columns = [0, 2, 3, 1]  # ambiguous states between the two sides
-    ax.stackplot(
+    order = np.lexsort((-shares[np.arange(len(shares)), top], np.argsort(columns)[top]))
+    ax = _axes(ax, (9, 3.4))
+    areas = ax.stackplot(
         np.arange(len(shares)),
         shares[order][:, columns].T,
-        colors=[STATE_COLOURS[STATES[k]] for k in columns],
+        colors=[SIDE_COLOURS.get(STATES[k], LIGHT["yes"] if k == ACTIVE else _HAIR) for k in columns],
         labels=[STATES[k] for k in columns],
         step="mid",
+        linewidth=0,
     )
+    both = areas[columns.index(ACTIVE)]  # both sides at once
+    both.set(hatch="//", edgecolor=LIGHT["no"])
+    if hasattr(both, "set_hatch_linewidth"):  # Matplotlib 3.10 and later
+        both.set_hatch_linewidth(3)
+    ax.grid(visible=False)
     ax.set_xlim(0, max(len(shares) - 1, 1))
     ax.set_ylim(0, 1)
     ax.set_xlabel("rows, by most probable state")
     ax.set_ylabel("share of draws")
-    ax.legend(ncols=4, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.14))
+    ax.legend(ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), labelcolor=_INK)
     _mark(ax, post)
     return ax
 
 
-def plot_calibration(post: Posterior, X: Any, y: Any, num_bins: int = 10, ax: Any = None) -> Any:
-    """Share of positives against probability, averaged over draws, with 90 % Wilson intervals."""
-    truth = np.asarray(y) == post.fitted.label(0)
-    p = _quietly(lambda: post.predict_proba(X))[:, post.fitted.positive_index]
+def plot_calibration(model: Any, X: Any, y: Any, num_bins: int = 10, ax: Any = None) -> Any:
+    """Share of positives against probability, with 90 % Wilson intervals.
+
+    Parameters
+    ----------
+    model : Posterior or fitted estimator
+        Probabilities averaged over draws, or those of the fitted pair.
+    X, y : table and labels
+        Rows to judge by, best not those of the fit.
+    """
+    fitted = getattr(model, "fitted", None)
+    positive = fitted.positive_index if fitted is not None else model._positive_index
+    classes = fitted.classes if fitted is not None else model.classes_
+    p = _quietly(lambda: model.predict_proba(X))[:, positive]
+    truth = is_positive(y, len(p), classes, classes[positive])
     table = calibration_table(truth, p, num_bins)
     ax = _axes(ax, (5, 4.6))
     z, n, share = 1.645, table["rows"], table["positives"]
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    ax.plot([0, 1], [0, 1], color=_INK, linewidth=0.8, linestyle=":")
+    ax.plot([0, 1], [0, 1], color=LIGHT["none"], linewidth=1, linestyle=(0, (4, 4)))
     low, high = (share - (centre - half)).clip(lower=0), (centre + half - share).clip(lower=0)
-    ax.errorbar(table["probability"], share, yerr=[low, high], fmt="none", color=STATE_COLOURS["positive"])
-    ax.scatter(table["probability"], share, s=20 + 150 * n / n.sum(), color=STATE_COLOURS["positive"], zorder=3)
+    ax.errorbar(table["probability"], share, yerr=[low, high], fmt="none", color=_INK, elinewidth=1.6)
+    ax.scatter(table["probability"], share, s=20 + 150 * n / n.sum(), color=_INK, zorder=3)
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(-0.03, 1.03)
     ax.set_xlabel("probability of the positive class")
     ax.set_ylabel("share of positives")
-    ax.set_title(f"expected calibration error {calibration_error(truth, p, num_bins):.3f}", fontsize=10)
-    _mark(ax, post)
+    ax.set_title(f"expected calibration error {calibration_error(truth, p, num_bins):.3f}", fontsize=10, color=_SOFT)
+    if fitted is not None:
+        _mark(ax, model)
     return ax
 
 
@@ -156,20 +201,27 @@ def plot_risk_coverage(post: Posterior, X: Any, y: Any, ax: Any = None) -> Any:
         curves.append(np.interp(grid, coverage, risk))
     low, high = np.quantile(curves, [0.05, 0.95], axis=0)
     ax = _axes(ax, (6, 4.2))
-    ax.fill_between(grid, low, high, color=STATE_COLOURS["positive"], alpha=0.2, label="single pairs, 90 %")
+    ax.fill_between(grid, low, high, color=_LINE, label="single pairs, 90 %", linewidth=0)
     coverage, risk = risk_coverage(truth, p)
-    ax.plot(coverage, risk, color=STATE_COLOURS["positive"], label="averaged over draws")
+    ax.plot(coverage, risk, color=_INK, linewidth=1.6, label="averaged over draws")
     values = values_of(post._frame(X))
     fires = [rule_set.fires(values) for rule_set in post.fitted.rule_sets]
     decided = fires[0] != fires[1]
     if decided.any():
         wrong = fires[0] != truth
-        ax.plot(decided.mean(), wrong[decided].mean(), "D", color=_INK, label="consensus of the fitted pair")
+        ax.plot(
+            decided.mean(),
+            wrong[decided].mean(),
+            "D",
+            color=_INK,
+            markerfacecolor=_PAPER,
+            markeredgewidth=1.6,
+            label="consensus of the fitted pair",
+        )
     ax.set_xlim(0, 1.02)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("coverage: share of rows predicted")
     ax.set_ylabel("error among them")
-    ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, labelcolor=_INK)
     _mark(ax, post)
     return ax

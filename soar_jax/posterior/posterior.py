@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import warnings
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
+from soar_jax import _notebook as notebook
 from soar_jax._base import InputError, check_whole
+from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 from soar_jax.posterior.predictions import PosteriorPredictions
 from soar_jax.posterior.tables import PosteriorTables
+from soar_jax.states import STATES
 
 if TYPE_CHECKING:
     from soar_jax.posterior.committee import Committee
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
 BETTER_BY = 0.01
 _DIGITS = 12
+_SHOWN = 8
 MAX_PAIRS = 500
 """Pairs of a committee, where nothing else is said."""
 
@@ -41,9 +47,33 @@ class Posterior(PosteriorTables, PosteriorPredictions):
     template: Any = None
     """The estimator that was sampled, as it was then; models of pairs are made like it."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the verdict's tables out of a saved posterior: they are made again when asked for."""
+        return {name: value for name, value in self.__dict__.items() if name != "_diagnosis"}
+
     def __repr__(self) -> str:
         """Name the run and its verdict, so that nobody sees frequencies without it."""
         return f"Posterior: {self.num_chains} chains of {self.num_draws} draws. {self.diagnose()}"
+
+    def _repr_html_(self) -> str:
+        verdict = self.diagnose()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UntrustedPosteriorWarning)  # the verdict stands above the table
+            table = self.inclusion
+        rows = []
+        for side in STATES[:2]:
+            mine = table[table["side"] == side].head(_SHOWN)
+            rows += [
+                [
+                    notebook.sign(side),
+                    html.escape(row.rule),
+                    notebook.bar(row.probability, side),
+                    f"{row.probability:.3f}",
+                ]
+                for row in mine.itertuples()
+            ]
+        head = f"<b>Posterior</b>: {self.num_chains} chains of {self.num_draws:,} draws"
+        return notebook.block(head, verdict._html_lines(), notebook.table(["", "rule", "in the draws", ""], rows))
 
     @cached_property
     def better_pair(self) -> FittedPair | None:
@@ -119,8 +149,17 @@ class Posterior(PosteriorTables, PosteriorPredictions):
 
     # -- files --------------------------------------------------------------------------------
 
-    def to_arviz(self) -> Any:
-        """Labelled draws for ArviZ: InferenceData on the 0.x line, a DataTree on 1.x."""
+    def to_arviz(self, X: Any = None, y: Any = None) -> Any:
+        """Labelled draws for ArviZ: InferenceData on the 0.x line, a DataTree on 1.x.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows to give the log likelihood of, one by one and draw by draw, as ``arviz.loo`` asks for: the training
+            rows. It takes a number per draw and row.
+        """
         from soar_jax.posterior.arviz_export import to_arviz
 
-        return to_arviz(self)
+        if (X is None) != (y is None):
+            raise InputError("to_arviz needs both X and y for the log likelihood of rows, or neither.")
+        return to_arviz(self, None if X is None else (X, y))

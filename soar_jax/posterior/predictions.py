@@ -11,7 +11,7 @@ import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, IntArray
 from soar_jax.data.columns import TableValues
-from soar_jax.data.table import frame_to_predict, require_columns
+from soar_jax.data.table import frame_to_predict
 from soar_jax.posterior.judged import JudgedDraws
 from soar_jax.posterior.voting import CHUNK_ROWS, states_of_members
 from soar_jax.rules import Rule
@@ -28,9 +28,10 @@ class PosteriorPredictions(JudgedDraws):
 
     def _frame(self, X: Any) -> pd.DataFrame:
         """Check a table to predict on."""
-        frame = frame_to_predict(X, self.fitted.columns, self.fitted.model)
-        require_columns(frame, self._columns, "The sampled rules use")
-        return frame
+        fitted = self.fitted
+        return frame_to_predict(
+            X, fitted.columns, fitted.model, self._columns, "The sampled rules use", fitted.contract
+        )
 
     def _states(self, X: Any) -> IntArray:
         """State of every row in every draw: (num_chains * num_draws, num_rows)."""
@@ -74,6 +75,17 @@ class PosteriorPredictions(JudgedDraws):
     def _probability(self, X: Any) -> FloatArray:
         """P(positive) of every row in every draw."""
         return np.take_along_axis(self._positive_rates.reshape(-1, 4), self._states(X), axis=1)
+
+    def log_likelihood_of(self, X: Any, y: Any) -> FloatArray:
+        """Log probability of each row's label in every draw of pair and rates: (num_chains, num_draws, num_rows)."""
+        frame = self._frame(X)
+        labels = self.fitted.is_positive(y, len(frame))
+        drawn = draw_rates(np.random.Generator(np.random.Philox(0)), self._hyper, *self._state_counts())
+        rates = as_positive(drawn).reshape(-1, 4)
+        chance = np.concatenate(
+            [np.take_along_axis(rates, self._states(part), axis=1) for part in self._by_chunk(frame)], axis=1
+        )
+        return np.log(np.where(labels, chance, 1 - chance)).reshape(self.num_chains, self.num_draws, -1)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities averaged over draws, columns in the order of ``classes_``."""

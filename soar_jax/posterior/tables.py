@@ -64,6 +64,11 @@ class PosteriorTables(JudgedDraws):
         the most included candidate left and those whose coverage has at least the given Jaccard similarity with
         it; it is in when any member is. ``spread`` is the largest difference between chains, ``error`` the standard
         error.
+
+        Parameters
+        ----------
+        similarity : float
+            Rows that both cover, as a share of those that either covers; higher makes smaller families.
         """
         return self._with_verdict(family_table(self.pools, self._members, self._layout, similarity))
 
@@ -95,7 +100,19 @@ class PosteriorTables(JudgedDraws):
         return pd.DataFrame(rows, columns=["share", "score", "positive_rules", "negative_rules"])
 
     def top_pairs(self, k: int = 5) -> pd.DataFrame:
-        """List the most visited pairs with their share of the draws and their score."""
+        """List the most visited pairs.
+
+        Parameters
+        ----------
+        k : int
+            How many.
+
+        Returns
+        -------
+        DataFrame
+            ``share`` of the draws, ``score``, ``positive_rules`` and ``negative_rules`` as lists of sentences, and
+            ``trusted``.
+        """
         first, counts = self._visited_pairs()
         return self._with_verdict(self._pairs_table(first[:k], counts[:k]))
 
@@ -103,6 +120,16 @@ class PosteriorTables(JudgedDraws):
         """Smallest set of pairs that holds at least ``level`` of the draws, most visited first.
 
         A set nearly as large as the number of draws says that no pair dominates: report families instead.
+
+        Parameters
+        ----------
+        level : float
+            Share of the draws to hold, above 0 and at most 1.
+
+        Returns
+        -------
+        DataFrame
+            As from `top_pairs`.
         """
         if not 0 < level <= 1:
             raise InputError(f"level must lie in (0, 1], got {level!r}.")
