@@ -20,12 +20,16 @@ _WHERE = {
     "Committee": "posterior.committee",
     "Contrasts": "reasons.contrasts",
     "Costs": "control.costs",
+    "DataWarning": "_base",
     "Diagnosis": "posterior.diagnosis",
+    "EditedModelWarning": "_base",
     "ErrorRatio": "score.priors",
     "ExpectedRules": "score.rule_priors",
     "Explanation": "reasons.explanation",
     "Explanations": "reasons.explain",
+    "IdentifierWarning": "_base",
     "InputError": "_base",
+    "LeakWarning": "_base",
     "Literal": "data.literals",
     "Loss": "control.choose",
     "NoiseCheck": "estimators.noise_check",
@@ -39,6 +43,8 @@ _WHERE = {
     "SOARClassifier": "estimators.soar",
     "SOARKernel": "sampling.numpyro_kernel",
     "SearchedRules": "score.rule_priors",
+    "TableCheck": "data.check",
+    "UnreadableValuesWarning": "_base",
     "UntrustedPosteriorWarning": "posterior.diagnosis",
     "datasets": "datasets",
     "keep_programs": "programs",
@@ -57,12 +63,16 @@ __all__ = [
     "Committee",
     "Contrasts",
     "Costs",
+    "DataWarning",
     "Diagnosis",
+    "EditedModelWarning",
     "ErrorRatio",
     "ExpectedRules",
     "Explanation",
     "Explanations",
+    "IdentifierWarning",
     "InputError",
+    "LeakWarning",
     "Literal",
     "Loss",
     "NoiseCheck",
@@ -76,6 +86,8 @@ __all__ = [
     "SOARClassifier",
     "SOARKernel",
     "SearchedRules",
+    "TableCheck",
+    "UnreadableValuesWarning",
     "UntrustedPosteriorWarning",
     "datasets",
     "keep_programs",
@@ -90,11 +102,17 @@ __all__ = [
 if TYPE_CHECKING:
     from soar_jax import datasets as datasets
     from soar_jax._base import BetterPairWarning as BetterPairWarning
+    from soar_jax._base import DataWarning as DataWarning
+    from soar_jax._base import EditedModelWarning as EditedModelWarning
+    from soar_jax._base import IdentifierWarning as IdentifierWarning
     from soar_jax._base import InputError as InputError
+    from soar_jax._base import LeakWarning as LeakWarning
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
+    from soar_jax._base import UnreadableValuesWarning as UnreadableValuesWarning
     from soar_jax.control.audit import Audit as Audit
     from soar_jax.control.choose import Loss as Loss
     from soar_jax.control.costs import Costs as Costs
+    from soar_jax.data.check import TableCheck as TableCheck
     from soar_jax.data.literals import Literal as Literal
     from soar_jax.estimators.boa import BOAClassifier as BOAClassifier
     from soar_jax.estimators.noise_check import NoiseCheck as NoiseCheck

@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, metadata_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,23 +27,25 @@ from soar_jax._base import (
     check_seconds,
     check_whole,
 )
-from soar_jax._progress import ProgressBar
+from soar_jax._progress import ProgressBar, announce
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
 from soar_jax.candidates.constraints import Constraints
 from soar_jax.control.edits import known_literals
 from soar_jax.data.columns import level_text
-from soar_jax.data.labels import class_weights, plain_labels, whole_weights
-from soar_jax.data.table import as_frame
-from soar_jax.estimators.auditing import AuditingMixin
-from soar_jax.estimators.constrained import ConstrainedMixin
+from soar_jax.data.contract import MISSING
+from soar_jax.data.labels import counted_weights, plain_labels
+from soar_jax.data.learn import learn_contract
+from soar_jax.data.suspects import find_suspects
+from soar_jax.data.table import as_frame, has_names
 from soar_jax.estimators.deciding import DecidingMixin
 from soar_jax.estimators.editing import EditingMixin
-from soar_jax.estimators.exporting import ExportingMixin
 from soar_jax.estimators.find_pair import FoundPair, SearchSettings, find_pair
 from soar_jax.estimators.fresh import split_rows
-from soar_jax.estimators.judging import JudgingMixin
-from soar_jax.estimators.reasons import ReasonsMixin
+from soar_jax.estimators.notebook import NotebookMixin
+from soar_jax.estimators.plain_state import PlainStateMixin
+from soar_jax.estimators.reporting import ReportingMixin
 from soar_jax.estimators.rule_table import pool_table, rule_table
+from soar_jax.estimators.tables import TablesMixin
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.priors import StatePriors
 from soar_jax.score.rule_priors import SearchedRules
@@ -51,20 +53,28 @@ from soar_jax.score.target import FittedPair
 from soar_jax.search.certificate import Certificate
 from soar_jax.states import STATES, taxonomy_from_counts
 
+if TYPE_CHECKING:
+    from soar_jax.search.checkpoint import CheckpointFolder
+
 ROW_CHOICES = ("current", "best")
 _AGREEMENT = 1e-9
 _TWO = 2
 
 
+def _checkpoint_folder(path: str | os.PathLike[str]) -> CheckpointFolder:
+    from soar_jax.search.checkpoint import CheckpointFolder
+
+    return CheckpointFolder(path)
+
+
 class RuleSetClassifier(
+    PlainStateMixin,
     ClassifierMixin,
     DecidingMixin,
-    AuditingMixin,
     EditingMixin,
-    ReasonsMixin,
-    ExportingMixin,
-    JudgingMixin,
-    ConstrainedMixin,
+    NotebookMixin,
+    ReportingMixin,
+    TablesMixin,
     BaseEstimator,
     ABC,
 ):
@@ -105,6 +115,7 @@ class RuleSetClassifier(
         directions: Any = None,
         max_rules: Any = None,
         max_columns: int | None = None,
+        kinds: Any = None,
         random_state: Any = 0,
     ) -> None:
         self.max_length = max_length
@@ -139,9 +150,15 @@ class RuleSetClassifier(
         self.directions = directions
         self.max_rules = max_rules
         self.max_columns = max_columns
+        self.kinds = kinds
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    # where a fit is saved is no property of rows: nothing to route
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"checkpoint": metadata_routing.UNUSED}
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Self:
         """Learn the rule sets.
 
         Parameters
@@ -150,10 +167,16 @@ class RuleSetClassifier(
             Any column types; missing values are allowed and satisfy no literal.
         y : array-like of shape (n_samples,)
             Two classes, of any label type.
-        sample_weight : array-like of whole numbers, optional
-            A row of weight w counts as w equal rows; a row of weight 0 is left out. Weights are whole numbers because
-            the likelihood counts rows; ``class_weight`` multiplies them. Weights other than repeated rows shift the
-            base rate, and with it ``predict_proba``.
+        sample_weight : array-like of numbers, optional
+            Whole numbers: a row of weight w counts as w equal rows, and one of weight 0 is left out. With fractions
+            among them weights are relative: scaled to sum to the number of rows that have any, and rounded class by
+            class so that the sums are kept (`soar_jax.data.labels.counted_weights`); the likelihood counts rows.
+            ``class_weight`` multiplies them. Weights other than repeated rows shift the base rate, and with it
+            ``predict_proba``.
+        checkpoint : path, optional
+            Folder to save the search in, about every second. Called again with the same table, settings and folder, a
+            fit that was killed or stopped by its ``time_budget`` goes on from there, and ends with the same result as
+            one that never stopped. Reading and mining the table is done again.
 
         Returns
         -------
@@ -163,15 +186,24 @@ class RuleSetClassifier(
         before = dict(self.__dict__)
         try:
             self._check_parameters()
+            self._checkpoints = None if checkpoint is None else _checkpoint_folder(checkpoint)
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
             given = self._read_constraints(frame)
             held = self._hold_out(is_true)
             self.held_out_: IntArray = self.__dict__.pop("_used")[held]
             training = frame.loc[~held], is_true[~held], weights[~held]
-            given = self._choose_columns(training, given, started)
-            self._search(self._candidates_of(*training, given), started)
+
+            def build(constraints: Constraints) -> Candidates:
+                return self._candidates_of(*training, constraints)
+
+            given = self._choose_columns(list(frame.columns), build, given, started)
+            with ProgressBar() if self.progress else nullcontext() as bar:
+                announce(bar, "preparing", 1)
+                candidates = build(given)
+            self._search(candidates, started)
             if held.any():
                 self._measure(frame.loc[held], is_true[held], weights[held])
+            del self._checkpoints
         except BaseException:
             # a fit that fails leaves the estimator as it was, not with new labels on old rules
             self.__dict__.clear()
@@ -216,20 +248,28 @@ class RuleSetClassifier(
 
     def _validate_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, BoolArray, IntArray]:
         frame = as_frame(X)
-        validate_data(self, X if isinstance(X, pd.DataFrame) else frame.to_numpy(), y, skip_check_array=True)
+        is_named = has_names(X)
+        validate_data(
+            self,
+            X if isinstance(X, pd.DataFrame) else frame if is_named else frame.to_numpy(),
+            y,
+            skip_check_array=True,
+        )
         self._column_names = list(frame.columns)
         for axis, what in ((0, "sample(s)"), (1, "feature(s)")):
             if frame.shape[axis] == 0:
                 raise InputError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
         labels = plain_labels(y)
         check_consistent_length(frame, labels)
+        words = frame.attrs.get(MISSING, ())
+        frame, self._contract = learn_contract(frame, self.kinds, has_names=is_named, missing_words=words)
         if pd.isna(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             raise InputError("Input y contains NaN or infinity; drop the rows without a label.")
         check_classification_targets(labels)
-        weights = whole_weights(sample_weight, len(frame))
+        self.classes_ = np.unique(labels)
+        weights = counted_weights(sample_weight, self.class_weight, labels)
         used = weights > 0
         self._used = np.flatnonzero(used)
-        self.classes_ = np.unique(labels)
         if len(np.unique(labels[used])) < _TWO:
             raise InputError(
                 f"y has only one class, {str(labels[used][0])!r} (n_samples={len(frame)}); rules need two classes."
@@ -242,8 +282,9 @@ class RuleSetClassifier(
             )
         self._positive_index = self._find_positive()
         is_true = labels == self.classes_[self._positive_index]
-        weights = weights * class_weights(self.class_weight, labels, weights)
-        return frame.loc[used] if not used.all() else frame, is_true[used], weights[used]
+        frame = frame.loc[used] if not used.all() else frame
+        self._contract = self._contract.with_notes(find_suspects(frame, self._contract, is_true[used]))
+        return frame, is_true[used], weights[used]
 
     def _seed(self) -> int:
         """Return the one seed of a fit."""
@@ -295,6 +336,8 @@ class RuleSetClassifier(
                 time_budget=None if time_left is None else max(0.0, time_left),
                 progress=bar,
                 mesh=current_mesh(),
+                checkpoints=self.__dict__.get("_checkpoints"),
+                classes=[str(self._label(side)) for side in (0, 1)],
             )
 
     def _search(self, candidates: Candidates, started: float) -> None:
@@ -307,9 +350,10 @@ class RuleSetClassifier(
                 stacklevel=3,
             )
         columns, name = tuple(self._column_names), type(self).__name__
-        fitted = FittedPair(
-            found.target, found.included, self.classes_, self._positive_index, columns, name, found.left_out
-        )
+        offered = {column.name for column in candidates.columns if column.levels or column.cuts}
+        self._contract = self._contract.with_notes(dict.fromkeys(set(columns) - offered, "not used"))
+        where = self.classes_, self._positive_index, columns, name
+        fitted = FittedPair(found.target, found.included, *where, found.left_out, self._contract)
         if abs(fitted.log_joint - found.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
             raise RuntimeError(
                 f"The device's log joint {found.log_joint!r} and the host's {fitted.log_joint!r} disagree; "
@@ -325,7 +369,7 @@ class RuleSetClassifier(
         self.num_frequent_patterns_ = candidates.num_mined
         self._known = known_literals(candidates)
         # draws, figures and changes of an earlier fit are not of this one
-        for name in ("posterior_", "fresh_states_", "_edits"):
+        for name in ("posterior_", "fresh_states_", "_edits", "queries_"):
             self.__dict__.pop(name, None)
         self._take(fitted, found.certificate)
         if not len(self.rules_) and self.is_local_optimum_:
@@ -369,6 +413,8 @@ class RuleSetClassifier(
         parts = [f"{self.positive_rules_}"]
         if not self._single:
             parts.append(f"{self.negative_rules_}")
+        if self.was_stopped_:
+            parts.append(f"({self.certificate_})")
         return "\n".join(parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
-from soar_jax._base import BoolArray, IntArray
 from soar_jax._progress import Clock
 from soar_jax.candidates.build import Candidates
 from soar_jax.candidates.constraints import NO_CONSTRAINTS, Constraints
+from soar_jax.data.columns import TableValues
 from soar_jax.estimators.choose_columns import choose_columns
 from soar_jax.estimators.constraints import read_constraints
 from soar_jax.estimators.find_pair import FoundPair
@@ -28,7 +29,7 @@ class ConstrainedMixin:
     n_rounds: int | None
     time_budget: float | None
 
-    def _read_constraints(self, frame: pd.DataFrame) -> Constraints:
+    def _read_constraints(self, frame: pd.DataFrame | TableValues) -> Constraints:
         """Check forbid, require, directions, max_rules and max_columns against a table."""
         given = {name: getattr(self, name) for name in CONSTRAINTS}
         if all(value is None for value in given.values()):
@@ -36,9 +37,9 @@ class ConstrainedMixin:
         return read_constraints(frame, (self._label(0), self._label(1)), single=self._single, **given)
 
     def _choose_columns(
-        self, training: tuple[pd.DataFrame, BoolArray, IntArray], given: Constraints, started: float
+        self, names: Sequence[str], build: Callable[[Constraints], Candidates], given: Constraints, started: float
     ) -> Constraints:
-        """Rule columns out until no more than ``max_columns`` are left."""
+        """Rule columns out until no more than ``max_columns`` are left; ``build`` makes candidates."""
         if given.max_columns is None:
             return given
         from soar_jax.score.devices import current_mesh
@@ -49,9 +50,9 @@ class ConstrainedMixin:
 
         rounds = _CHOOSING_ROUNDS if self.n_rounds is None else min(self.n_rounds, _CHOOSING_ROUNDS)
         return choose_columns(
-            list(training[0].columns),
+            names,
             given,
-            lambda some: self._candidates_of(*training, some),
+            build,
             lambda candidates: self._find(candidates, time_left(), n_rounds=rounds),
             Clock(time_left()),
             current_mesh(),
@@ -60,12 +61,6 @@ class ConstrainedMixin:
     @abstractmethod
     def _label(self, side: int) -> Any:
         """Class that a side's rules speak for."""
-
-    @abstractmethod
-    def _candidates_of(
-        self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray, given: Constraints
-    ) -> Candidates:
-        """Make candidates from rows, labels and weights."""
 
     @abstractmethod
     def _find(self, candidates: Candidates, time_left: float | None, **changes: Any) -> FoundPair:

@@ -20,7 +20,7 @@ from soar_jax.candidates.constraints import (
     never_holds,
     two_values,
 )
-from soar_jax.data.columns import CATEGORY, Column, ColumnValues, TableValues, level_text
+from soar_jax.data.columns import CATEGORY, Column, ColumnValues, TableValues, level_text, values_of
 from soar_jax.data.literals import OPERATORS, Literal
 from soar_jax.data.parse import parse_literals
 from soar_jax.data.spelling import suggest
@@ -32,7 +32,7 @@ _SIGNS = {"+": True, "-": False}
 
 
 def read_constraints(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | TableValues,
     labels: Sequence[Any],
     *,
     single: bool,
@@ -46,13 +46,13 @@ def read_constraints(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table given to ``fit``.
+    frame : DataFrame or TableValues
+        The table given to ``fit``, or its columns' distinct values.
     labels : (positive label, negative label)
     single : bool
         One-class method: there are no negative rules.
     """
-    table = TableValues(frame)
+    table = values_of(frame)
     columns_out, apart, literals_out = _read_forbid(forbid, table)
     given = Constraints(
         columns_out,

@@ -50,6 +50,12 @@ class DecidingMixin(PredictionMixin):
     def decide(self, X: Any, costs: Costs) -> pd.DataFrame:
         """Give the answer of least expected cost for each row, with what every answer would cost and why.
 
+        Parameters
+        ----------
+        X : DataFrame or array-like
+        costs : Costs
+            What each kind of error costs, and what no answer costs.
+
         Returns
         -------
         DataFrame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import MAX_RULES, InputError
+from soar_jax._base import MAX_RULES, DataWarning, InputError
 from soar_jax.control.edits import Change, Cover, KnownLiterals, change_pair, find_rule, log_entry, log_table, place_in
 from soar_jax.control.hand_written import read_rule
 from soar_jax.data.literals import Literal
@@ -193,7 +194,9 @@ class EditingMixin(PredictionMixin):
             for of_side, pool in zip(included, pools, strict=True):
                 of_side[: len(pool)] = True
             columns, name = tuple(self._column_names), type(self).__name__
-            pair = FittedPair(target, included, self.classes_, self._positive_index, columns, name)
+            pair = FittedPair(
+                target, included, self.classes_, self._positive_index, columns, name, contract=self._contract
+            )
         if not recount.agrees(pair, self.score_, self.training_taxonomy_):
             raise InputError(
                 "X and y are not the rows that the model was fitted on: its score does not come out. Give the same "
@@ -206,7 +209,9 @@ class EditingMixin(PredictionMixin):
         from soar_jax.control.recount import TrainingRows
 
         again: Any = clone(self)
-        frame, is_true, weights = again._validate_training(X, y, sample_weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # said at the fit
+            frame, is_true, weights = again._validate_training(X, y, sample_weight)
         if not np.array_equal(again.classes_, self.classes_) or again._column_names != self._column_names:
             raise InputError("X and y are not the table that the model was fitted on: columns or labels differ.")
         counted = ~again._hold_out(is_true)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soar_jax._base import BoolArray, FloatArray
+from soar_jax._base import BoolArray, FloatArray, InputError
 from soar_jax._progress import Progress
 from soar_jax.candidates.build import Candidates
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import Pool
+from soar_jax.data.literals import Literal
 from soar_jax.score.priors import Hyperparameters, StatePriors, resolve
 from soar_jax.score.rule_priors import RulePriors
 from soar_jax.score.target import Target
@@ -21,6 +23,8 @@ from soar_jax.search.certificate import Certificate
 
 if TYPE_CHECKING:
     from jax.sharding import Mesh
+
+    from soar_jax.search.checkpoint import Checkpoint, CheckpointFolder
 
 
 @dataclass(frozen=True)
@@ -79,16 +83,35 @@ def find_pair(
     time_budget: float | None,
     progress: Callable[[Progress], None] | None,
     mesh: Mesh | None,
+    checkpoints: CheckpointFolder | None = None,
+    classes: Sequence[str] = (),
 ) -> FoundPair:
-    """Search all that was mined, or anneal among screened candidates, as the candidates say."""
+    """Search all that was mined, or anneal among screened candidates, as the candidates say.
+
+    Parameters
+    ----------
+    checkpoints : CheckpointFolder, optional
+        Where to save how far the search is, and from where to go on.
+    classes : sequence of str
+        What the sides speak for, for the checkpoint.
+    """
+    if checkpoints is not None and mesh is not None:
+        raise InputError("checkpoint is for fits on one device; leave use_mesh(...) out, or the checkpoint.")
 
     def priors(pools: tuple[Pool, Pool]) -> Hyperparameters:
         return resolve(states, rules, candidates.searched, pools)
 
+    def open_checkpoint(arrays: Iterable[Any], literals: Iterable[Literal], **more: Any) -> Checkpoint | None:
+        if checkpoints is None:
+            return None
+        names = [*classes, *(str(literal) for literal in literals)]
+        chosen = {**asdict(settings), **_limits(candidates), **more, "seed": seed, "single": single}
+        return checkpoints.open(arrays, names, chosen)
+
     how = {"seed": seed, "time_budget": time_budget, "progress": progress, "mesh": mesh}
     if isinstance(candidates.source, Catalogue):
-        return _explore(candidates, candidates.source, priors, settings, single, **how)
-    return _anneal(candidates, candidates.source, priors, settings, single, **how)
+        return _explore(candidates, candidates.source, priors, settings, single, open_checkpoint, **how)
+    return _anneal(candidates, candidates.source, priors, settings, single, open_checkpoint, **how)
 
 
 Priors = Callable[[tuple[Pool, Pool]], Hyperparameters]
@@ -104,20 +127,34 @@ def _allowed(candidates: Candidates) -> dict[str, Any]:
     """Give what a certificate says of constraints."""
     given = candidates.constraints
     num_required = sum(len(rules) for rules in given.required)
-    return {"is_constrained": given.has_any, "num_required": num_required, "columns": given.chosen or ()}
+    return {
+        "is_constrained": given.has_any,
+        "num_required": num_required,
+        "columns": given.chosen or (),
+        "num_sampled": candidates.num_sampled,
+    }
 
 
 def _explore(
-    candidates: Candidates, catalogue: Catalogue, priors: Priors, settings: SearchSettings, single: bool, **how: Any
+    candidates: Candidates,
+    catalogue: Catalogue,
+    priors: Priors,
+    settings: SearchSettings,
+    single: bool,
+    open_checkpoint: Callable[..., Checkpoint | None],
+    **how: Any,
 ) -> FoundPair:
     from soar_jax.candidates.pools import empty_pool
     from soar_jax.search import explore
 
     layout = candidates.layout
     none = empty_pool(layout.num_words)
+    hyper = priors((none, none))
+    arrays = [catalogue.item_bits, catalogue.mined.items, *catalogue.listed, *catalogue.required, layout.shift, *hyper]
     result = explore.run(
         catalogue,
-        priors((none, none)),
+        hyper,
+        checkpoint=open_checkpoint(arrays, catalogue.items.literals),
         single=single,
         max_patterns=settings.max_patterns,
         patience=settings.n_rounds,
@@ -142,7 +179,9 @@ def _explore(
         are_all_mined=not catalogue.is_screened,
         longest=longest,
         grown_to=max(longest, result.grown_to),
+        num_paired=catalogue.mined.num_paired,
         **_allowed(candidates),
+        was_stopped=result.was_stopped,
     )
     return FoundPair(
         target,
@@ -158,13 +197,21 @@ def _explore(
 
 
 def _anneal(
-    candidates: Candidates, pools: tuple[Pool, Pool], priors: Priors, settings: SearchSettings, single: bool, **how: Any
+    candidates: Candidates,
+    pools: tuple[Pool, Pool],
+    priors: Priors,
+    settings: SearchSettings,
+    single: bool,
+    open_checkpoint: Callable[..., Checkpoint | None],
+    **how: Any,
 ) -> FoundPair:
     from soar_jax.search import anneal
 
     target = Target(pools, candidates.layout, priors(pools), single, candidates.constraints.max_rules)
+    literals = (literal for pool in pools for pattern in pool.patterns for literal in pattern)
     result = anneal.run(
         target.problem,
+        checkpoint=open_checkpoint(target.problem, literals, cores=os.cpu_count()),  # batches depend on them
         pool=target.numbered_pool,
         required=target.required,
         num_steps=settings.n_iter,
@@ -182,6 +229,7 @@ def _anneal(
         longest=longest,
         grown_to=longest,
         **_allowed(candidates),
+        was_stopped=result.was_stopped,
     )
     return FoundPair(
         target,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from soar_jax._base import BoolArray, InputError, IntArray, check_whole
+from soar_jax._progress import ProgressBar
 from soar_jax.data.labels import is_positive, plain_labels, whole_weights
 from soar_jax.estimators.fresh import fresh_rules, fresh_states
 from soar_jax.estimators.noise_check import NoiseCheck, check_noise
@@ -22,6 +24,7 @@ from soar_jax.states import PASSIVE
 class JudgingMixin(PredictionMixin):
     """Give an estimator ``measure_fresh``, ``conclude`` and ``noise_check``."""
 
+    progress: bool
     gain_: float
     is_local_optimum_: bool
     rules_: pd.DataFrame
@@ -64,7 +67,14 @@ class JudgingMixin(PredictionMixin):
         counts += "" if self._single else f" and {sizes[1]} for {self._label(1)}"
         none = "the required ones alone" if self._num_required else "no rules"
         favour = "" if np.isnan(self.gain_) else f"; the rows favour them over {none} by {self.gain_:.1f} nats"
-        return f"{counts}{favour}."
+        stopped = "" if not self.was_stopped_ else f" {self.certificate_}"
+        return f"{counts}{favour}.{stopped}"
+
+    @property
+    def was_stopped_(self) -> bool:
+        """Whether the time budget or an interrupt ended the search early."""
+        check_is_fitted(self, "classes_")
+        return bool(getattr(self, "certificate_", None) is not None and self.certificate_.was_stopped)
 
     def noise_check(
         self, X: Any, y: Any, repeats: int = 20, random_state: int = 0, sample_weight: Any = None
@@ -93,7 +103,8 @@ class JudgingMixin(PredictionMixin):
             return model.gain_, len(model.rules_) - self._num_required
 
         num_rules = len(self.rules_) - self._num_required
-        return check_noise(self.gain_, num_rules, refit, labels, int(repeats), random_state)
+        with ProgressBar() if self.progress else nullcontext() as bar:
+            return check_noise(self.gain_, num_rules, refit, labels, int(repeats), random_state, bar)
 
     @property
     def _num_required(self) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 from soar_jax.estimators.boa import BOAClassifier
 from soar_jax.estimators.model_file import load_model
 from soar_jax.estimators.soar import SOARClassifier
-from soar_jax.posterior.committee import Committee, is_committee
+from soar_jax.posterior.committee import Committee
+from soar_jax.posterior.committee_file import is_committee
 
 
 def load(path: str | os.PathLike[str]) -> Any:

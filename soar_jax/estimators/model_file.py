@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from soar_jax import __version__
-from soar_jax._base import InputError
+from soar_jax._base import EditedModelWarning, InputError
 from soar_jax._files import write_text_atomically
+from soar_jax._json import SEAL, checksum, read_json, read_text, sealed
+from soar_jax._names import short_name
+from soar_jax.data.contract import Contract
 from soar_jax.data.literals import Literal
+from soar_jax.estimators.model_check import FORMAT_VERSION, check_content
 from soar_jax.rules import Rule
 from soar_jax.score.priors import Bound, Hyperparameters, Opinion
 from soar_jax.score.rule_priors import RulePriors
@@ -23,7 +27,6 @@ from soar_jax.search.certificate import Certificate
 from soar_jax.states import TAXONOMY
 
 FORMAT = "soar-jax model"
-FORMAT_VERSION = 2
 _VALUE_OBJECTS: dict[str, Any] = {
     kind.__name__: kind for kind in (Opinion, Literal, Rule, *get_args(Bound), *get_args(RulePriors))
 }
@@ -58,7 +61,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
     """Everything that prediction and printing need, as plain data."""
     hyper = model._hyper
     rules = [_without_nan(rule) for rule in model.rules_.drop(columns=["class"]).to_dict(orient="records")]
-    return {
+    content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "soar_jax_version": __version__,
@@ -69,6 +72,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "num_features": model.n_features_in_,
         "has_feature_names": hasattr(model, "feature_names_in_"),
         "columns": model._column_names,
+        "contract": model._contract.to_dict(),
         "rules": [{k: v.item() if isinstance(v, np.generic) else v for k, v in rule.items()} for rule in rules],
         "training_taxonomy": {name: int(model.training_taxonomy_[name]) for name in TAXONOMY},
         "hyperparameters": {name: np.asarray(value).tolist() for name, value in hyper._asdict().items()},
@@ -80,6 +84,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "restart_scores": model.restart_scores_.tolist(),
         "edits": list(model._edits),
     }
+    return sealed(content)
 
 
 def _without_nan(record: dict[str, Any]) -> dict[str, Any]:
@@ -91,18 +96,8 @@ def _plain_frame(frame: pd.DataFrame) -> dict[str, Any]:
     return {str(name): _without_nan(row) for name, row in frame.astype(float).to_dict(orient="index").items()}
 
 
-def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
-    """Rebuild a fitted estimator of one of ``kinds``, by name."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError("This is not a soar-jax model file.")
-    found = content.get("format_version")
-    if not isinstance(found, int) or found > FORMAT_VERSION:
-        raise InputError(
-            f"The model file has format version {found}, this package reads up to {FORMAT_VERSION}; "
-            f"install soar-jax {content.get('soar_jax_version', '(newer)')} or later."
-        )
-    if isinstance(content.get("estimator"), str) and content["estimator"] not in kinds:
-        raise InputError(f"The model file holds a {content['estimator']}, not a {' or '.join(kinds)}.")
+def model_from_dict(content: dict[str, Any], kinds: Mapping[str, type]) -> Any:
+    """Rebuild a fitted estimator of one of ``kinds``, by name, from content that was checked before."""
     try:
         parameters = {name: _decode(value) for name, value in content["parameters"].items()}
         model = kinds[content["estimator"]](**parameters)
@@ -113,11 +108,10 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
         if content["has_feature_names"]:
             model.feature_names_in_ = np.array(content["columns"], dtype=object)
         model.training_taxonomy_ = pd.Series(content["training_taxonomy"], name="rows").reindex(TAXONOMY)
-        model._hyper = _hyperparameters(content["hyperparameters"], found)
+        model._hyper = Hyperparameters(**{k: np.array(v) for k, v in content["hyperparameters"].items()})
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
-        gain = content["gain"] if found > 1 else None  # version 1 did not keep it
-        model.gain_ = float("nan") if gain is None else float(gain)
+        model.gain_ = float("nan") if content["gain"] is None else float(content["gain"])
         if content.get("fresh_states") is not None:
             model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)
         model.is_local_optimum_ = bool(content["is_local_optimum"])
@@ -140,27 +134,19 @@ def model_from_dict(content: Any, kinds: Mapping[str, type]) -> Any:
             columns += ["fresh_support", "fresh_precision", "fresh_low", "fresh_high"]
         rules = pd.DataFrame(content["rules"], columns=columns)
         rules["literals"] = [tuple(tuple(literal) for literal in literals) for literals in rules["literals"]]
+        rules["rule"] = [str(Rule.from_literals(literals)) for literals in rules["literals"]]
         rules["aliases"] = [tuple(a) for a in rules["aliases"]]
         rules.insert(0, "class", [model._label(0 if side == "positive" else 1) for side in rules["side"]])
         model._set_rules(rules)
+        nothing = {"columns": (), "has_names": content["has_feature_names"], "missing_words": (), "num_rows": 0}
+        model._contract = Contract.from_dict(content.get("contract", nothing))
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"The model file is damaged: {type(error).__name__}: {error}") from error
+        raise InputError(f"The model file is damaged: {type(error).__name__}: {short_name(error, 200)}") from error
     return model
 
 
 def _certificate(content: Mapping[str, Any]) -> Certificate:
     return Certificate(**{**content, "columns": tuple(content.get("columns", ()))})
-
-
-def _hyperparameters(content: Mapping[str, Any], version: int) -> Hyperparameters:
-    """Read the priors; files of version 1 had no bounds, and counted the candidates by length."""
-    fields = {name: np.array(value) for name, value in content.items()}
-    if version == 1:
-        longest = fields["pool_size"].shape[1]
-        by_length = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1)
-        fields |= {"low": np.zeros(4), "high": np.ones(4), "kind": np.stack([by_length, by_length])}
-        fields["searched"] = fields["pool_size"].astype(np.float64)
-    return Hyperparameters(**fields)
 
 
 def model_text(model: Any) -> str:
@@ -170,11 +156,27 @@ def model_text(model: Any) -> str:
 
 def model_from_text(text: str, kinds: Mapping[str, type], source: str) -> Any:
     """Rebuild a fitted estimator of one of ``kinds``, by name, from JSON; ``source`` is named when it is none."""
-    try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{source} is not a soar-jax model file: {error}") from None
-    return model_from_dict(content, kinds)
+    content = read_json(text, source, "model file")
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f"{source} is not a soar-jax model file.")
+    version = content.get("format_version")
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
+        raise InputError(
+            f"The model file has format version {short_name(version, 20)}, this package reads up to {FORMAT_VERSION}; "
+            f"install soar-jax {short_name(content.get('soar_jax_version', '(newer)'), 20)} or later."
+        )
+    estimator = content.get("estimator")
+    if isinstance(estimator, str) and estimator not in kinds:
+        raise InputError(f"The model file holds a {short_name(estimator)}, not a {' or '.join(kinds)}.")
+    checked = check_content(content)
+    model = model_from_dict(checked, kinds)
+    if checked[SEAL] != checksum(checked):
+        warnings.warn(
+            f"{source} was changed since it was saved; its content is of the right form, but nobody vouches for it.",
+            EditedModelWarning,
+            stacklevel=4,
+        )
+    return model
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -184,12 +186,4 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load_model(path: str | os.PathLike[str], kinds: Mapping[str, type]) -> Any:
     """Read a fitted estimator of one of ``kinds``, by name, from a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{os.fspath(path)} is not a soar-jax model file: {error}") from None
-    return model_from_text(text, kinds, os.fspath(path))
-
-
-def _refuse_constant(text: str) -> float:
-    raise InputError(f"The model file is damaged: {text} is not JSON.")
+    return model_from_text(read_text(path, "model file"), kinds, os.fspath(path))

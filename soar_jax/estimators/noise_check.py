@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from soar_jax._base import FloatArray, IntArray
+from soar_jax._progress import Progress
+from soar_jax.palette import LIGHT
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,10 @@ class NoiseCheck:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=(6, 3), layout="constrained")[1]
-        ax.hist(self.noise_gains, bins=20, color="#b8bec6", label=f"{len(self.noise_gains)} permutations of the labels")
-        ax.axvline(self.gain, color="#2a7f9e", linewidth=2, label="this fit")
+        ax.hist(
+            self.noise_gains, bins=20, color=LIGHT["line"], label=f"{len(self.noise_gains)} permutations of the labels"
+        )
+        ax.axvline(self.gain, color=LIGHT["yes"], linewidth=2, label="this fit")
         ax.set_xlabel("gain over no rules, in nats")
         ax.set_ylabel("fits")
         ax.set_title(f"p = {self.p_value:.3f}", fontsize=10, loc="left")
@@ -72,9 +77,22 @@ class NoiseCheck:
         return ax
 
 
-def check_noise(gain: float, num_rules: int, refit: Any, labels: np.ndarray, repeats: int, seed: int) -> NoiseCheck:
+def check_noise(
+    gain: float,
+    num_rules: int,
+    refit: Any,
+    labels: np.ndarray,
+    repeats: int,
+    seed: int,
+    progress: Callable[[Progress], None] | None = None,
+) -> NoiseCheck:
     """Refit on permuted labels; ``refit(labels)`` gives the gain and the number of rules."""
     generator = np.random.default_rng(seed)
-    found = [refit(labels[generator.permutation(len(labels))]) for _ in range(repeats)]
+    found: list[tuple[float, int]] = []
+    for i in range(repeats):
+        found.append(refit(labels[generator.permutation(len(labels))]))
+        if progress is not None:
+            largest = max(one[0] for one in found)
+            progress(Progress("permuted", i + 1, repeats, note=f"largest gain so far {largest:.1f}"))
     gains = np.array([one[0] for one in found], dtype=np.float64)
     return NoiseCheck(gain, num_rules, gains, np.array([one[1] for one in found], dtype=np.int64))

@@ -9,9 +9,11 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from soar_jax._base import FloatArray, IntArray
+from soar_jax.data.check import TableCheck, check_table
 from soar_jax.data.columns import TableValues
+from soar_jax.data.contract import Contract
 from soar_jax.data.labels import by_class, is_positive
-from soar_jax.data.table import frame_to_predict, require_columns
+from soar_jax.data.table import frame_to_predict, match_names
 from soar_jax.estimators.sampling import SamplingMixin
 from soar_jax.rules import RuleSet
 from soar_jax.score.priors import Hyperparameters
@@ -30,6 +32,7 @@ class PredictionMixin(SamplingMixin):
     training_taxonomy_: pd.Series
     _positive_index: int
     _column_names: list[str]
+    _contract: Contract
     _hyper: Hyperparameters
 
     def _label(self, side: int) -> Any:
@@ -39,9 +42,39 @@ class PredictionMixin(SamplingMixin):
     def _frame(self, X: Any) -> pd.DataFrame:
         """Check a table to predict on; only the columns that the rules use are needed."""
         check_is_fitted(self, "classes_")
-        frame = frame_to_predict(X, self._column_names, type(self).__name__)
-        require_columns(frame, self.features_used_, "The rules use")
-        return frame
+        return frame_to_predict(
+            X, self._column_names, type(self).__name__, self.features_used_, "The rules use", self._contract
+        )
+
+    # -- the data contract --------------------------------------------------------------------
+
+    @property
+    def contract_(self) -> dict[str, Any]:
+        """What each column was read as at the fit, as plain data; it is in the model file."""
+        check_is_fitted(self, "classes_")
+        return self._contract.to_dict()
+
+    @property
+    def columns_(self) -> pd.DataFrame:
+        """What each column was read as at the fit, one line per column."""
+        check_is_fitted(self, "classes_")
+        return self._contract.to_frame(self.features_used_)
+
+    def check(self, X: Any) -> TableCheck:
+        """Compare a table with the one that the model was fitted on, column by column.
+
+        Counts values that cannot be read, levels that were not seen and values outside the range seen, and gives the
+        share missing beside that at the fit. Nothing is refused; what `predict` would refuse is said.
+
+        Returns
+        -------
+        TableCheck
+            Prints as a short report; ``to_frame()``, ``to_dict()``, ``sentence()``.
+        """
+        check_is_fitted(self, "classes_")
+        frame = match_names(X, self._column_names, type(self).__name__, self._contract)
+        rules = [*self.positive_rules_, *self.negative_rules_]
+        return check_table(frame, self._contract, [z for rule in rules for z in rule.conditions])
 
     def _states(self, X: Any) -> IntArray:
         values = TableValues(self._frame(X))

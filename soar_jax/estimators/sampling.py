@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from soar_jax._base import BetterPairWarning, InputError, check_seconds, check_whole
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
+from soar_jax.rules import Rule
 from soar_jax.sampling.settings import NUM_CHAINS, TIME_BUDGET, ladder_length
 
 if TYPE_CHECKING:
@@ -160,6 +161,14 @@ class SamplingMixin:
         """Set what depends on the fitted pair."""
 
 
+def _names(fitted: FittedPair) -> list[str]:
+    """Name the candidates and the class of each side, in the order of the draws."""
+    return [
+        *(f"{side}: {fitted.label(side)}" for side in (0, 1)),
+        *(f"{side}: {Rule(pattern)}" for side, pool in enumerate(fitted.target.pools) for pattern in pool.patterns),
+    ]
+
+
 def sample(
     fitted: FittedPair,
     *,
@@ -204,7 +213,7 @@ def sample(
         return Verdict(verdict.is_trusted, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else ""))
 
     # the fitted pair is only where half of the chains start: a saved state no longer depends on it
-    saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings))
+    saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings, _names(fitted)))
     with ProgressBar() if progress else nullcontext() as bar:
         draws = run(
             target,

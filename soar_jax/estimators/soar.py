@@ -91,11 +91,12 @@ class SOARClassifier(RuleSetClassifier):
     positive : label, optional
         The positive class; the larger label in sorting order when not given.
     class_weight : None, "balanced" or dict, optional
-        Multiplies ``sample_weight`` by class: ``{label: whole number}`` (labels left out have 1), or "balanced", which
-        raises the rarer class by the nearest whole ratio of the classes. Fractions are taken where they are whole
-        multiples of the smallest. The weights shift the base rate, and so every ``predict_proba``, and count as rows
-        that were seen, and so as evidence. Where errors of one kind cost more, deciding by cost
-        (``predict(X, abstain=Costs(...))``) is usually the better tool: it leaves the probabilities as they are.
+        Multiplies ``sample_weight`` by class: ``{label: number}`` (labels left out have 1), or "balanced", which
+        raises the rarer class by the nearest whole ratio of the classes. Fractions that are whole multiples of the
+        smallest are taken as whole numbers, others as relative weights; see ``fit``. The weights shift the base rate,
+        and so every ``predict_proba``, and count as rows that were seen, and so as evidence. Where errors of one kind
+        cost more, deciding by cost (``predict(X, abstain=Costs(...))``) is usually the better tool: it leaves the
+        probabilities as they are.
     forbid : list, optional
         What no rule may have: a column (its name), two columns together (a pair of names), a single literal (text such
         as ``"sex = F"``, a triple ``("sex", "==", "F")`` or a `Literal`). It is not searched, and not charged for.
@@ -112,6 +113,10 @@ class SOARClassifier(RuleSetClassifier):
     max_columns : int, optional
         Columns that both rule sets together may read. They are chosen first: one by one, the column whose absence costs
         least is left out and the rest searched again. Certificate and posterior are given the columns chosen.
+    kinds : dict, optional
+        What columns are, where their values do not say it: ``{"zip": "text", "when": "date %d/%m/%Y", "dose":
+        "number"}``. With "strict" behind it, or alone, cells that cannot be read are refused, not treated as missing;
+        ``{"*": "strict"}`` asks so of all columns.
     random_state : int, RandomState or None
         Same seed, same result.
 
@@ -150,6 +155,8 @@ class SOARClassifier(RuleSetClassifier):
         The eight counts on the training rows.
     features_used_ : list of str
         The columns that the rules read; all that prediction needs.
+    columns_ : DataFrame
+        What each column was read as, and what of it; ``contract_`` is the same as plain data.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -198,6 +205,7 @@ class SOARClassifier(RuleSetClassifier):
         directions: Any = None,
         max_rules: Any = None,
         max_columns: int | None = None,
+        kinds: Any = None,
         random_state: Any = 0,
     ) -> None:
         super().__init__(
@@ -233,6 +241,7 @@ class SOARClassifier(RuleSetClassifier):
             directions=directions,
             max_rules=max_rules,
             max_columns=max_columns,
+            kinds=kinds,
             random_state=random_state,
         )
         self.ambiguous = ambiguous

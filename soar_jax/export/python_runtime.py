@@ -19,7 +19,6 @@ _MOMENT = re.compile(
     r"(Z|([+-])([0-9]{2})(:?([0-5][0-9]))?)?)? *"
 )
 _DAY, _HOUR, _MINUTE, _SECOND = 86400000000, 3600000000, 60000000, 1000000
-_LARGEST = 2**63
 _FARTHEST = 14 * 60
 _NO_VALUES = ("NAType", "NaTType")
 _TRUTH = {"true": "1", "false": "0"}
@@ -66,7 +65,7 @@ def number_of(value: Any) -> float | None:
 
 
 def moment_of(value: Any) -> float | None:
-    """Read a date, a datetime or ISO 8601 text as microseconds since 1970 UTC; numbers are nanoseconds."""
+    """Read a date, a datetime or ISO 8601 text as microseconds since 1970 UTC; numbers are no moments."""
     value = _plain(value)
     if isinstance(value, datetime):
         offset = value.utcoffset()
@@ -74,11 +73,7 @@ def moment_of(value: Any) -> float | None:
         return float(_microseconds(value) - shift)
     if isinstance(value, date):
         return float((value.toordinal() - 719163) * _DAY)
-    if isinstance(value, str):
-        return _moment_of_text(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
-        return None
-    return float(int(value) // 1000)
+    return _moment_of_text(value) if isinstance(value, str) else None
 
 
 def _microseconds(moment: datetime) -> int:

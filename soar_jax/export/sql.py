@@ -53,8 +53,28 @@ def sql_of(
     writer.check_names(names if key is None or key in names else [*names, key])
     if key is not None and writer.folded(key) in OUTPUTS:
         raise InputError(f"key={key!r} has the name of one of the result's columns; give the key another name.")
-    select = _select(content, writer, storages, _qualified(writer, "table", table), key)
+    carried = {} if key is None else {_KEY: key}
+    select = _select(content, writer, storages, _qualified(writer, "table", table), carried)
+    select = select if key is None else f"{select}\nORDER BY {_KEY}"
     return select if view is None else f"CREATE VIEW {_qualified(writer, 'view', view)} AS\n{select}"
+
+
+def select_over(
+    content: ModelContent, dialect: str, table: str, keep: Sequence[str], types: Mapping[str, str] | None = None
+) -> str:
+    """Write the SELECT over a table of that name, with some of its columns carried along, in no order."""
+    writer = DIALECTS[dialect]
+    storages = storages_of(content, dict(types or {}))
+    used = [column.name for column in content.columns]
+    writer.check_names(list(dict.fromkeys([*used, *keep])))
+    for name in keep:
+        if writer.folded(name) in OUTPUTS:
+            raise InputError(
+                f"Column {name!r} of the table has the name of one of the result's columns; say with keep which "
+                "columns to carry along, or rename it."
+            )
+    carried = {f"{_KEY}_{i}": name for i, name in enumerate(keep)}
+    return _select(content, writer, storages, writer.identifier(table), carried)
 
 
 def storages_of(content: ModelContent, types: Mapping[str, str]) -> dict[str, str]:
@@ -82,9 +102,10 @@ def _qualified(writer: Dialect, what: str, name: str | Sequence[str]) -> str:
     return ".".join(writer.identifier(part) for part in parts)
 
 
-def _select(content: ModelContent, writer: Dialect, storages: Mapping[str, str], table: str, key: str | None) -> str:
-    """Nest five queries: cells, readings, rules, state, answer."""
-    carried = [] if key is None else [_KEY]
+def _select(
+    content: ModelContent, writer: Dialect, storages: Mapping[str, str], table: str, carried: Mapping[str, str]
+) -> str:
+    """Nest five queries: cells, readings, rules, state, answer; columns are carried along by names of their own."""
     numbered = {column.name: i + 1 for i, column in enumerate(content.columns)}
     cells, readings = [], []
     for column in content.columns:
@@ -108,15 +129,13 @@ def _select(content: ModelContent, writer: Dialect, storages: Mapping[str, str],
         "state",
         "rules",
     ]
-    quoted = None if key is None else writer.identifier(key)
-    first = [] if key is None else [f"source.{quoted} AS {_KEY}"]
+    first = [f"source.{writer.identifier(name)} AS {alias}" for alias, name in carried.items()]
     query = _query([*first, *cells], f"{table} AS source", 4)
     for columns, alias in ((readings, "cells"), (flags, "readings"), ([state, fired], "fired")):
         depth = {"cells": 3, "readings": 2, "fired": 1}[alias]
         query = _query([*carried, *columns], f"(\n{query}{writer.fence}\n{'  ' * depth}) AS {alias}", depth)
-    last = [] if key is None else [f"{_KEY} AS {quoted}"]
-    query = _query([*last, *answer], f"(\n{query}\n) AS judged", 0)
-    return query if key is None else f"{query}\nORDER BY {_KEY}"
+    last = [f"{alias} AS {writer.identifier(name)}" for alias, name in carried.items()]
+    return _query([*last, *answer], f"(\n{query}\n) AS judged", 0)
 
 
 def _query(columns: Sequence[str], source: str, depth: int) -> str:

@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+from soar_jax import _notebook as notebook
 from soar_jax._base import Plain
 from soar_jax.data.columns import plain_value
 from soar_jax.data.literals import Literal
@@ -130,8 +131,8 @@ class Explanation:
         return "\n".join([first, *(f"  {line}" for line in others)])
 
     def _repr_html_(self) -> str:
-        first, *others = (html.escape(line) for line in self.lines())
-        return f"<b>{first}</b><ul>{''.join(f'<li>{line}</li>' for line in others)}</ul>"
+        first, *others = self.lines()
+        return notebook.block(f"<b>{html.escape(first)}</b>", notebook.bullets(others))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that JSON can hold."""

@@ -1,4 +1,3 @@
-import json
 import pickle
 
 import numpy as np
@@ -242,17 +241,12 @@ def test_a_loaded_model_is_edited_with_its_table_and_keeps_its_log(fitted, tmp_p
         loaded.without_rule("N1", reason="x", X=X.drop(columns="c2"), y=y)
 
 
-def test_files_of_versions_1_and_2_have_no_edits(make_table, tmp_path, fitted):
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_versions_1_and_2_have_no_edits(version):
     from pathlib import Path
 
-    old = SOARClassifier.load(Path(__file__).parents[1] / "files" / "model_v1.json")
+    old = SOARClassifier.load(Path(__file__).parents[1] / "files" / f"model_v{version}.json")
     assert not len(old.edits_)
-    _, _, model = fitted
-    model.save(tmp_path / "m.json")
-    content = json.loads((tmp_path / "m.json").read_text())
-    assert content.pop("edits") == []
-    (tmp_path / "m.json").write_text(json.dumps(content))
-    assert not len(SOARClassifier.load(tmp_path / "m.json").edits_)
 
 
 def test_taking_every_rule_out_leaves_the_base_rate(fitted):

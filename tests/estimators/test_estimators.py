@@ -227,8 +227,6 @@ def test_whole_weights_equal_repeated_rows(make_table):
     repeated = SOARClassifier(**QUICK).fit(X.loc[X.index.repeat(weights)].reset_index(drop=True), np.repeat(y, weights))
     assert weighted.score_ == repeated.score_
     assert weighted.rules_.equals(repeated.rules_)
-    with pytest.raises(InputError, match="whole numbers"):
-        SOARClassifier(**QUICK).fit(X, y, sample_weight=np.full(len(X), 0.5))
 
 
 def test_row_order_does_not_matter(make_table):

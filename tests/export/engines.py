@@ -1,10 +1,14 @@
 """The rows as tables of the databases that run in this process."""
 
 import datetime as dt
+import shutil
 import sqlite3
+import tempfile
+from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 from tests.export.made import storages
 
@@ -50,3 +54,26 @@ def sqlite_of(frame, columns, name="t"):
     con.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", given)
     con.execute("CREATE TABLE canary AS SELECT 1 AS alive")
     return con
+
+
+@contextmanager
+def local_spark(cores, zone):
+    """A Spark session of this machine, with a warehouse of its own."""
+    sql = pytest.importorskip("pyspark.sql")
+    warehouse = tempfile.mkdtemp(prefix="soar")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": zone,
+        "spark.sql.warehouse.dir": warehouse,
+    }
+    builder = sql.SparkSession.builder.master(f"local[{cores}]")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+    shutil.rmtree(warehouse)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from soar_jax.export.sql import DIALECTS
-from tests.export.engines import quoted
+from tests.export.engines import local_spark, quoted
 from tests.export.made import assert_same, expected, model_of, random_models, random_rows, storages
 from tests.export.values import COLUMNS, HOSTILE, NUMBER_TEXTS, TEXTS
 
@@ -123,24 +123,8 @@ def test_postgres_reads_text_back_as_it_was(filled):
 
 @pytest.fixture(scope="module")
 def spark():
-    sql = pytest.importorskip("pyspark.sql")
-    warehouse = tempfile.mkdtemp(prefix="soar")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.session.timeZone": "America/New_York",
-        "spark.sql.warehouse.dir": warehouse,
-    }
-    builder = sql.SparkSession.builder.master("local[1]")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-    shutil.rmtree(warehouse)
+    with local_spark(1, "America/New_York") as session:
+        yield session
 
 
 def _table(spark, frame, columns, name):

@@ -73,6 +73,15 @@ def make_model(positive, negative=(), columns=None, estimator="SOARClassifier", 
     )
 
 
+def settle(model):
+    """Let the taxonomy agree with the supports of the rules, as a model file must."""
+    most = {side: int(mine.max()) for side, mine in model.rules_.groupby("side")["support"]}
+    plus, minus = most.get("positive", 0), most.get("negative", 0)
+    counts = {"CTP": plus - plus // 9, "CFP": plus // 9, "CTN": minus - minus // 7, "CFN": minus // 7}
+    model.training_taxonomy_ = pd.Series({**counts, "AAP": 0, "AAN": 0, "PAP": 4, "PAN": 3}, name="rows")
+    return model
+
+
 def literals_of(column, kind, missing=True):
     """Literals of a column of a kind: levels, numbers, dates, or numbers of which some are levels too."""
     if kind == "level":

@@ -254,7 +254,8 @@ def test_no_rows_no_rules_and_unnamed_tables():
     model = make_model([[("a", "==", 1)]], columns=["a", "b"])
     assert len(model.explain(pd.DataFrame({"a": []}))) == 0
     assert model.explain(pd.DataFrame({"a": []})).to_frame().empty
-    assert list(model.explain(np.array([[1, 5], [0, 5]])).to_frame()["rules"]) == ["P1", ""]
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert list(model.explain(np.array([[1, 5], [0, 5]])).to_frame()["rules"]) == ["P1", ""]
     empty = make_model([], columns=["a"])
     table = empty.explain(pd.DataFrame({"a": [1, 2]})).to_frame()
     assert list(table["state"]) == ["passive"] * 2 and list(table["near_misses"]) == ["", ""]

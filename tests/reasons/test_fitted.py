@@ -121,3 +121,25 @@ def test_fresh_figures_are_shown_where_they_were_measured(table, sampled):
     fact, line = model._rule_model().facts[0], model.rules_.iloc[0]
     assert (fact.fresh_support, fact.fresh_precision) == (line["fresh_support"], line["fresh_precision"])
     assert sampled._rule_model().facts[0].fresh_support is None
+
+
+def test_a_report_of_a_sampled_model_carries_the_verdict_and_the_inclusion_of_each_rule(table, sampled, tmp_path):
+    X, y, weights = table
+    report = sampled.report(tmp_path / "r.html", X, y)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    verdict = sampled.posterior_.diagnose()
+    assert report.sampled.is_trusted is verdict.is_trusted
+    assert verdict.is_trusted or "Do not use the frequencies" in page
+    assert report.sampled.credible.startswith(f"{len(sampled.posterior_.credible_set(0.95))} pair")
+    table_of = sampled.posterior_.inclusion.set_index(["side", "rule"])["probability"]
+    for rule in report.rules:
+        side = "positive" if rule.is_positive else "negative"
+        assert rule.inclusion == pytest.approx(table_of.get((side, rule.stored), 0.0), abs=5e-4)
+    assert report.sampled.families
+    trained = sampled.report(tmp_path / "r.md")
+    assert trained.basis.kind == "training" and trained.basis.rows == weights.sum()
+    assert {(d.positive, d.negative) for d in trained.disputes} <= {
+        (row.positive_id, row.negative_id) for row in sampled.conflicts().itertuples()
+    }
+    for thing in (sampled, sampled.posterior_, verdict):
+        assert "Do not use" in thing._repr_html_() or verdict.is_trusted or thing is sampled

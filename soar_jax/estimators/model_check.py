@@ -1,0 +1,107 @@
+"""Whether a model file is whole: brought to the present format, of the right form, and consistent in what it says."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from soar_jax._base import InputError
+from soar_jax._json import Damaged, check_schema, sealed
+from soar_jax.data.check_contract import check_contract, check_literals, demand
+from soar_jax.data.learn import contract_of_rules
+from soar_jax.data.literals import Literal
+from soar_jax.export.schema import model_schema
+from soar_jax.rules import Rule
+
+FORMAT_VERSION = 3
+_COVERED = {"positive": ("CTP", "CFP", "AAP", "AAN"), "negative": ("CTN", "CFN", "AAP", "AAN")}
+_BY_KIND = ("rule_alpha", "rule_beta", "searched", "pool_size")
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return model_schema()
+
+
+def check_content(content: dict[str, Any]) -> dict[str, Any]:
+    """Bring the content of a model file to the present format, and check all of it."""
+    try:
+        content = upgrade(content)
+        check_schema(content, _schema())
+        _check_meaning(content)
+    except Damaged as error:
+        raise InputError(f"The model file is damaged, or was changed by hand and is wrong now: {error}.") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        # only files of older formats get here: they are brought up to date before they are checked
+        raise InputError(f"The model file is damaged: {type(error).__name__}.") from None
+    return content
+
+
+def upgrade(content: dict[str, Any]) -> dict[str, Any]:
+    """Bring files of older formats to the present one."""
+    if content["format_version"] == FORMAT_VERSION:
+        return content
+    empty: dict[str, Any] = {"gain": None, "fresh_states": None, "certificate": None, "edits": []}
+    content = {**empty, **content}
+    if content["format_version"] == 1:
+        content["hyperparameters"] = _with_bounds(content["hyperparameters"])
+    literals = [Literal(*literal) for rule in content["rules"] for literal in rule["literals"]]
+    contract = contract_of_rules(literals, content["columns"], has_names=content["has_feature_names"])
+    return sealed({**content, "format_version": FORMAT_VERSION, "contract": contract.to_dict()})
+
+
+def _with_bounds(priors: dict[str, Any]) -> dict[str, Any]:
+    """Give priors of version 1, which had no bounds and counted the candidates by length, the fields of version 2."""
+    sizes = np.array(priors["pool_size"])
+    longest = sizes.shape[1]
+    by_length = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1).tolist()
+    return {
+        **priors,
+        "low": [0.0] * 4,
+        "high": [1.0] * 4,
+        "kind": [by_length, by_length],
+        "searched": sizes.astype(np.float64).tolist(),
+    }
+
+
+def _check_meaning(content: dict[str, Any]) -> None:
+    """Check what no schema can say: whether the parts of a file agree."""
+    names = content["columns"]
+    demand(content["num_features"] == len(names), "num_features is not the number of columns")
+    demand(len({type(label) for label in content["classes"]}) == 1, "classes are of two types")
+    num_rows = sum(content["training_taxonomy"].values())
+    demand(num_rows > 0, "training_taxonomy counts no row")
+    kinds = check_contract(content["contract"], names)
+    demand(
+        content["contract"]["has_names"] == content["has_feature_names"], "contract.has_names is not that of the model"
+    )
+    sides = [rule["side"] for rule in content["rules"]]
+    demand(sides == sorted(sides, reverse=True), "rules do not begin with the positive ones")
+    for i, rule in enumerate(content["rules"]):
+        where = f"rules[{i}]"
+        check_literals(rule["literals"], names, kinds, where)
+        demand(rule["length"] == len(rule["literals"]), f"{where}.length is not the number of its literals")
+        text = str(Rule.from_literals(rule["literals"]))
+        demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
+        demand(rule["support"] <= num_rows, f"{where}.support is more than there are rows")
+    for side, cases in _COVERED.items():
+        supports = [rule["support"] for rule in content["rules"] if rule["side"] == side]
+        covered = sum(content["training_taxonomy"][case] for case in cases)
+        fits = max(supports, default=0) <= covered <= sum(supports)
+        demand(fits, f"the {side} rules cover other rows than training_taxonomy says")
+    if content["estimator"] == "BOAClassifier":
+        demand("negative" not in sides, "a BOAClassifier has no negative rules")
+    _check_priors(content["hyperparameters"])
+
+
+def _check_priors(priors: dict[str, Any]) -> None:
+    for low, high in zip(priors["low"], priors["high"], strict=True):
+        demand(low < high, "hyperparameters.low is not below high")
+    for side in (0, 1):
+        table = priors["kind"][side]
+        demand(all(len(row) == len(table) for row in table), "hyperparameters.kind is not square")
+        sizes = {len(priors[name][side]) for name in _BY_KIND}
+        most = max((kind for row in table for kind in row), default=-1)
+        demand(len(sizes) == 1 and most < sizes.pop(), "hyperparameters are not of one size")
