@@ -6,35 +6,50 @@ import argparse
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax.cli.files import check_out, labelled_table, load_estimator, write_result
+from soar_jax.cli import formats
+from soar_jax.cli.files import labelled_table, load_estimator, out_suffix, reading, stage, write_result
+from soar_jax.cli.parsers import add_json, add_model, new_command
+from soar_jax.cli.reading import add_reading_options
 
 
 def add_parser(commands: Any) -> None:
     """Describe the command."""
-    audit = commands.add_parser("audit", help="compare what a saved model does to groups of rows")
-    add = audit.add_argument
-    add("model", metavar="MODEL.json")
-    add("table", metavar="TABLE", help="CSV or Parquet file; best rows that the fit never saw")
-    add("--target", metavar="COLUMN", required=True, help="the column with the labels")
-    add("--by", metavar="COLUMN", required=True, help="the column with the groups; the rules need not read it")
+    audit = new_command(
+        commands,
+        "audit",
+        "compare what a saved model does to groups of rows",
+        "soar audit model.json fresh.csv --target outcome --by sex",
+    )
+    data = audit.add_argument_group("data")
+    add_model(data)
+    data.add_argument("table", metavar="TABLE", help="CSV or Parquet file; best rows that the fit never saw")
+    data.add_argument("--target", metavar="COLUMN", required=True, help="the column with the labels")
+    data.add_argument("--by", metavar="COLUMN", required=True, help="the column with the groups; no rule need read it")
+    add_reading_options(data)  # type: ignore[arg-type]
+    figures = audit.add_argument_group("figures")
+    add = figures.add_argument
     add("--reference", metavar="GROUP", help="compare the others with this group (default: each with all other rows)")
-    add("--level", type=float, default=0.9, help="level of the intervals (default: %(default)s)")
-    add("--na", metavar="TEXT", action="append", default=[], help="text that means missing")
+    add("--level", type=float, default=0.9, metavar="L", help="level of the intervals (default: %(default)s)")
     add("--seed", type=int, default=0, help="same seed, same result (default: %(default)s)")
-    add("--out", metavar="FILE", help="write here instead of to standard output")
-    add("--json", action="store_true", help="one JSON object instead of text")
+    output = audit.add_argument_group("output")
+    output.add_argument("--out", metavar="FILE", help="write to a .txt or .json file (default: standard output)")
+    add_json(output)
     audit.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit and print."""
-    if args.out:
-        check_out(args.out)
+    suffix = out_suffix(args, formats.TEXT_OR_JSON, "An audit is written")
+    if suffix is not None:
+        formats.agree_on_json(suffix, args.json)
     if args.by == args.target:
         raise InputError(f"--by and --target both name {args.by!r}; the groups must come from another column.")
-    model = load_estimator(args.model)
-    X, y = labelled_table(args.table, args.target, args.na, model)
-    audit = model.audit(X, y, args.by, args.level, reference=args.reference, random_state=args.seed)
-    text = (audit.to_json() if args.json else str(audit)) + "\n"
+    with reading(args):
+        model = load_estimator(args.model)
+        X, y = labelled_table(args, model)
+    with stage(args, f"Auditing {len(X):,} rows"):
+        audit = model.audit(X, y, args.by, args.level, reference=args.reference, random_state=args.seed)
+    is_json = args.json or suffix == ".json"
+    text = (audit.to_json() if is_json else str(audit)) + "\n"
     write_result(text, args.out, "audit")
     return 0

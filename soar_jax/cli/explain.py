@@ -3,38 +3,72 @@
 from __future__ import annotations
 
 import argparse
+import json
+import textwrap
 from typing import Any
 
-from soar_jax.cli.files import check_out, load_estimator, write_result
+from soar_jax._base import InputError
+from soar_jax.cli import formats
+from soar_jax.cli.files import load_estimator, out_suffix, reading, stage, write_result
+from soar_jax.cli.parsers import WIDTH, add_json, add_model, add_table, new_command
+from soar_jax.cli.reading import add_reading_options, read_given
+
+SUFFIXES = (*formats.TABLE, ".txt")
 
 
 def add_parser(commands: Any) -> None:
     """Describe the command."""
-    explain = commands.add_parser("explain", help="say which rules fired for each row of a table, and which nearly did")
-    explain.add_argument("model", metavar="MODEL.json")
-    explain.add_argument("table", metavar="TABLE", help="CSV or Parquet file; only the rules' columns are needed")
-    explain.add_argument("--out", metavar="FILE", help="write here instead of to standard output")
-    explain.add_argument("--max-reasons", type=int, metavar="N", help="show the N strongest reasons per row at most")
-    explain.add_argument("--na", metavar="TEXT", action="append", default=[], help="text that means missing")
-    form = explain.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON object with rules and rows, instead of CSV")
-    form.add_argument("--text", action="store_true", help="sentences instead of CSV")
+    explain = new_command(
+        commands,
+        "explain",
+        "say which rules fired for each row of a table, and which nearly did",
+        "soar explain model.json new.csv --sentences\nsoar explain model.json new.csv --out reasons.csv",
+    )
+    data = explain.add_argument_group("data")
+    add_model(data)
+    add_table(data)
+    add_reading_options(data)  # type: ignore[arg-type]
+    output = explain.add_argument_group("output")
+    output.add_argument("--max-reasons", type=int, metavar="N", help="show the N strongest reasons per row at most")
+    output.add_argument(
+        "--out", metavar="FILE", help=f"write here, as its suffix says ({', '.join(SUFFIXES)}); default: CSV to "
+        "standard output"
+    )  # fmt: skip
+    form = output.add_mutually_exclusive_group()
+    add_json(form, "one JSON object with rules and rows, instead of CSV")
+    form.add_argument("--sentences", action="store_true", help="sentences instead of CSV")
     explain.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the reasons of every row."""
-    from soar_jax.data.read import read_table
-
-    if args.out:
-        check_out(args.out)
-    model = load_estimator(args.model)
-    reasons = model.explain(read_table(args.table, args.na), args.max_reasons)
-    if args.json:
-        text = reasons.to_json(indent=1) + "\n"
-    elif args.text:
-        text = "\n".join(map(str, reasons)) + "\n"
-    else:
-        text = reasons.to_frame().to_csv(index=False)
-    write_result(text, args.out, f"reasons of {len(reasons):,} rows")
+    suffix = out_suffix(args, SUFFIXES, "Reasons are written")
+    if suffix is None:
+        suffix = ".json" if args.json else ".txt" if args.sentences else ".csv"
+    formats.agree_on_json(suffix, args.json)
+    if args.sentences and suffix != ".txt":
+        raise InputError(f"--sentences asks for text, but --out ends in {suffix}; leave one of them out.")
+    with reading(args):
+        model = load_estimator(args.model)
+        table = read_given(args, model)
+    with stage(args, f"Explaining {len(table):,} rows"):
+        reasons = model.explain(table, args.max_reasons)
+        result = _content(reasons, suffix)
+    write_result(result, args.out, f"reasons of {len(reasons):,} rows")
     return 0
+
+
+def _wrapped(line: str) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _content(reasons: Any, suffix: str) -> str | bytes:
+    if suffix == ".json":
+        return str(reasons.to_json(indent=1)) + "\n"
+    if suffix == ".jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in json.loads(reasons.to_json())["rows"])
+    if suffix == ".txt":
+        return "\n".join(_wrapped(line) for reason in reasons for line in str(reason).splitlines()) + "\n"
+    frame = reasons.to_frame()
+    return formats.csv_text(frame) if suffix == ".csv" else formats.table_bytes(frame, suffix)

@@ -2,34 +2,94 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soar_jax._base import InputError
-from soar_jax._files import write_text_atomically
+from soar_jax._files import check_target, write_bytes_atomically
+from soar_jax._names import short_name
+from soar_jax._progress import Stage
+from soar_jax.cli.formats import suffix_of
+from soar_jax.cli.reading import read_given
 
 if TYPE_CHECKING:
     import pandas as pd
 
+STANDARD = "-"
+"""The name of standard input and output."""
 
-def check_out(path: str) -> Path:
-    """Find out before the work, not after it, that a file cannot be written."""
-    out = Path(path)
-    if out.is_dir():
-        raise InputError(f"{path} is a folder; name a file.")
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to save {out.name} in.")
-    return out
+
+def stage(args: argparse.Namespace, text: str) -> Stage:
+    """Say what is being done, on a terminal and unless told to be quiet."""
+    return Stage(text, not getattr(args, "quiet", False) and sys.stderr.isatty())
+
+
+def reading(args: argparse.Namespace) -> Stage:
+    """Say that model and table are being read."""
+    name = "standard input" if args.table == STANDARD else short_name(Path(args.table or "the table").name)
+    return stage(args, f"Reading {name}")
+
+
+# -- results out ----------------------------------------------------------------------------------
+
+
+def check_out(path: str, args: argparse.Namespace | None = None) -> Path:
+    """Find out before the work, not after it, that a file cannot be written or would cost an input of the command."""
+    check_target(path)
+    for name in ("table", "model"):
+        given = getattr(args, name, None)
+        if isinstance(given, str) and _is_same_file(path, given):
+            raise InputError(f"{path} is read by this command ({short_name(given)}); name another file to write.")
+    return Path(path)
+
+
+def _is_same_file(out: str, given: str) -> bool:
+    try:
+        read = os.fstat(0) if given == STANDARD else os.stat(given)
+        return os.path.samestat(os.stat(out), read)
+    except (OSError, ValueError):
+        return False
+
+
+def out_suffix(args: argparse.Namespace, known: Sequence[str], what: str) -> str | None:
+    """Check ``--out`` and say which suffix it has; None where the result goes to a stream."""
+    if args.out is None or args.out == STANDARD:
+        return None
+    if check_target(args.out) is None:
+        return None
+    suffix = suffix_of(args.out, known, what)
+    check_out(args.out, args)
+    return suffix
+
+
+def write_result(result: str | bytes, out: str | None, what: str) -> None:
+    """Write a result to its file, and say so, or to standard output."""
+    if out and out != STANDARD:
+        write_bytes_atomically(out, result.encode() if isinstance(result, str) else result)
+        print(f"{what} written to {out}", file=sys.stderr)
+    elif isinstance(result, str):
+        sys.stdout.write(result)
+    else:
+        sys.stdout.buffer.write(result)
+
+
+# -- models and tables in -------------------------------------------------------------------------
 
 
 def load_model(path: str) -> Any:
     """Read a saved estimator or committee."""
-    from soar_jax.estimators.load import load
-
     if not Path(path).is_file():
         raise InputError(f"There is no model file {path}.")
-    return load(path)
+    from soar_jax.estimators.load import load
+
+    try:
+        return load(path)
+    except RecursionError:
+        raise InputError(f"{path} is not a soar-jax model file: it is nested too deeply.") from None
 
 
 def load_estimator(path: str) -> Any:
@@ -40,35 +100,31 @@ def load_estimator(path: str) -> Any:
     return model
 
 
-def write_result(text: str, out: str | None, what: str) -> None:
-    """Write a result to its file, and say so, or to standard output."""
-    if out:
-        write_text_atomically(out, text)
-        print(f"{what} written to {out}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
-
-
-def labelled_table(
-    path: str, target: str, missing: list[str], model: Any, drop: list[str] | None = None
-) -> tuple[pd.DataFrame, Any]:
+def labelled_table(args: argparse.Namespace, model: Any, drop: list[str] | None = None) -> tuple[pd.DataFrame, Any]:
     """Read rows and their labels, spelt as the model spells them: a file may say 1, 1.0 or "1"."""
     from soar_jax.data.columns import level_text
-    from soar_jax.data.read import read_table
     from soar_jax.data.table import require_columns
 
-    table = read_table(path, missing)
+    target, table = args.target, read_given(args, model)
     require_columns(table, [target, *(drop or [])], "The command names")
     y = table[target]
-    if y.isna().any():
-        raise InputError(
-            f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
-        )
+    check_labels(y)
     spelt = {level_text(label): label for label in model.classes_}
     labels = [level_text(value) for value in y]
-    unknown = sorted(set(labels) - set(spelt))
+    unknown = set(labels) - set(spelt)
     if unknown:
-        raise InputError(f"The target column {target!r} has {len(unknown)} labels that the model does not know.")
+        raise InputError(
+            f"The target column {short_name(target)!r} has {len(unknown)} labels that the model does not know."
+        )
     import numpy as np
 
     return table.drop(columns=[target, *(drop or [])]), np.array([spelt[label] for label in labels])
+
+
+def check_labels(y: pd.Series) -> None:
+    """Refuse labels that are missing."""
+    num_missing = int(y.isna().sum())
+    if num_missing:
+        raise InputError(
+            f"The target column {short_name(y.name)!r} is missing in {num_missing} of {len(y)} rows; drop those rows."
+        )

@@ -4,49 +4,66 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soar_jax._base import InputError, number_of
+from soar_jax._names import list_names, short_name
+from soar_jax.cli.files import STANDARD, check_labels
+from soar_jax.cli.reading import add_declaring_options, add_reading_options, declared_kinds, read_given
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DATASETS = ("car", "adult", "synthetic")
+HOLDOUT = 0.25
+"""Share of the rows that ``soar fit`` holds out when nothing else is said: a first figure should be an honest one."""
+LEAST_OF_A_CLASS = 40
+"""Rows of the rarer class from which on it does."""
 
 
-def add_training_options(command: argparse.ArgumentParser) -> None:
-    """Options of every command that fits."""
-    add = command.add_argument
+def add_training_options(command: argparse.ArgumentParser) -> dict[str, Any]:
+    """Options of every command that fits, in groups; gives the groups, by name."""
+    titles = {
+        "data": "data",
+        "model": "model, what a rule must show",
+        "constraints": "constraints, what rules may be",
+        "search": "search",
+    }
+    groups = {name: command.add_argument_group(title) for name, title in titles.items()}
+    _add_data(groups["data"])
+    add_reading_options(groups["data"])  # type: ignore[arg-type]
+    add_declaring_options(groups["data"])  # type: ignore[arg-type]
+    _add_model(groups["model"])
+    _add_constraints(groups["constraints"])
+    _add_search(groups["search"])
+    return groups
+
+
+def _add_data(group: Any) -> None:
+    add = group.add_argument
     add("table", nargs="?", metavar="TABLE", help="CSV or Parquet file")
     add("--dataset", choices=DATASETS, help="use embedded data instead of a file")
     add("--target", metavar="COLUMN", help="the column to predict")
-    add("--positive", metavar="LABEL", help="the label that counts as positive")
-    add("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
+    add("--positive", metavar="LABEL", help="the label that counts as positive (default: the last in sorting order)")
     add("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
-    add(
-        "--na",
-        metavar="TEXT",
-        action="append",
-        default=[],
-        help="text that means missing, beside nothing, NA and NaN (repeatable)",
-    )
-    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3 mined, 6 grown)")
-    add("--min-support", type=number_of, metavar="S", help="share (0.05) or number (50) of rows")
-    add("--max-patterns", type=int, metavar="N", help="candidates per side kept around the pair")
-    add(
-        "--error-ratio",
-        type=float,
-        metavar="D",
-        help="alone, a side errs at most D times as often as the base rate",
-    )
+
+
+def _add_model(group: Any) -> None:
+    add = group.add_argument
+    add("--method", choices=("soar", "boa"), default="soar", help="two rule sets, or one (default: soar)")
+    add("--error-ratio", type=float, metavar="D", help="alone, a side errs at most D times as often as the base rate")
     add("--precision", type=float, metavar="RATE", help="alone, a side is right at least this often")
-    add(
-        "--worth",
-        type=float,
-        metavar="SHARE",
-        help="--precision is the paper's opinion, worth this share of the rows",
-    )
+    add("--worth", type=float, metavar="SHARE", help="--precision is the paper's opinion, worth this share of the rows")
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
+    add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
+
+
+def _add_constraints(group: Any) -> None:
+    add = group.add_argument
+    add("--max-rules", type=int, metavar="N", help="rules per side at most")
+    add("--max-columns", type=int, metavar="N", help="columns that all rules together may read at most")
+    add("--max-length", type=int, metavar="N", help="most literals in a rule (default: 3 mined, 6 grown)")
     add("--forbid", metavar="WHAT", action="append", help="no rule may have this column or literal (repeatable)")
     add(
         "--forbid-pair",
@@ -63,9 +80,12 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
         action="append",
         help="income=+ : high values speak only for the positive class, low ones only for the negative (repeatable)",
     )
-    add("--max-rules", type=int, metavar="N", help="rules per side at most")
-    add("--max-columns", type=int, metavar="N", help="columns that all rules together may read at most")
-    add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
+
+
+def _add_search(group: Any) -> None:
+    add = group.add_argument
+    add("--min-support", type=number_of, metavar="S", help="rows that a rule must cover: a share (0.05) or number (50)")
+    add("--max-patterns", type=int, metavar="N", help="candidates per side kept around the pair")
     add("--search", choices=("full", "annealing"), help="all mined patterns (default), or the paper's algorithm")
     add("--grow-to", type=int, metavar="N", help="most literals of rules grown beyond mining (default: 6)")
     add("--rounds", type=int, metavar="N", help="rounds without success before the full search ends")
@@ -73,8 +93,16 @@ def add_training_options(command: argparse.ArgumentParser) -> None:
     add("--iterations", type=int, metavar="N", help="annealing steps of each run")
     add("--time-budget", type=float, metavar="SECONDS", help="keep the best pair found by then")
     add("--seed", type=int, default=0, help="same seed, same result (default: %(default)s)")
-    add("--quiet", action="store_true", help="no progress bar")
-    add("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def source_of(args: argparse.Namespace) -> str:
+    """Name the table in words."""
+    if args.dataset is not None:
+        return f"embedded data {args.dataset}"
+    in_database = getattr(args, "table_name", None) or getattr(args, "parquet", None)
+    if in_database:
+        return short_name(in_database)
+    return "standard input" if args.table == STANDARD else short_name(Path(args.table or "the table").name)
 
 
 def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
@@ -88,18 +116,15 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
         X, y = getattr(datasets, f"load_{args.dataset}")()
         require_columns(X, args.drop, "--drop names")
         return X.drop(columns=args.drop), y
-    from soar_jax.data.read import read_table
     from soar_jax.data.table import require_columns
 
-    table = read_table(args.table, args.na)
+    table = read_given(args)
     if args.target is None:
-        raise InputError(f"Say which column to predict with --target; the table has {', '.join(map(str, table))}.")
+        last = f" (the last is {short_name(table.columns[-1])})" if len(table.columns) else ""
+        raise InputError(f"Say which column to predict with --target; the table has {list_names(table)}{last}.")
     require_columns(table, [args.target, *args.drop], "The command names")
     y = table[args.target]
-    if y.isna().any():
-        raise InputError(
-            f"The target column {args.target!r} is missing in {int(y.isna().sum())} of {len(y)} rows; drop those rows."
-        )
+    check_labels(y)
     return table.drop(columns=[args.target, *args.drop]), y
 
 
@@ -130,6 +155,7 @@ def make_model(args: argparse.Namespace) -> Any:
         "directions": _directions(args.direction),
         "max_rules": args.max_rules,
         "max_columns": args.max_columns,
+        "kinds": declared_kinds(args),
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
     }

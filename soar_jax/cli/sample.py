@@ -5,51 +5,59 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import textwrap
+import os
 import warnings
 from typing import Any
 
+from soar_jax._base import InputError
 from soar_jax._files import write_text_atomically
-from soar_jax.cli.files import check_out
-from soar_jax.cli.options import add_training_options, make_model, training_table
+from soar_jax._names import short_name
+from soar_jax.cli.files import STANDARD, check_out, out_suffix, stage
+from soar_jax.cli.formats import MODEL, suffix_of
+from soar_jax.cli.options import add_training_options, make_model, source_of, training_table
+from soar_jax.cli.parsers import add_json, new_command
+from soar_jax.cli.wording import as_options, options_of
 from soar_jax.sampling import settings
 
-WIDTH = 79
+SHOWN_RULES = 12
+EXAMPLE = """\
+soar sample --dataset car --committee average.json
+soar sample patients.csv --target outcome --save-to run --out posterior.json"""
 
 
 def add_parser(commands: Any) -> None:
     """Describe the command."""
-    sample = commands.add_parser("sample", help="fit, then sample the posterior and judge the chains")
+    sample = new_command(
+        commands,
+        "sample",
+        "fit, then sample the posterior and judge the chains",
+        EXAMPLE,
+        "It says whether the draws can be trusted, and in how many of them each rule is: how sure one can be of it.",
+    )
     add_training_options(sample)
-    sample.add_argument("--out", metavar="FILE.json", help="write verdict and frequencies here")
-    sample.add_argument("--committee", metavar="FILE.json", help="write the averaged model here, for soar predict")
-    sample.add_argument(
-        "--draws",
-        type=int,
-        metavar="N",
-        help="draws per chain (default: until they can be trusted)",
-    )
-    sample.add_argument(
-        "--warmup", type=int, metavar="N", help="draws left out before (default: half of --draws, else 200 or more)"
-    )
-    sample.add_argument(
+    group = sample.add_argument_group("sampling")
+    add = group.add_argument
+    add("--draws", type=int, metavar="N", help="draws per chain (default: until they can be trusted)")
+    add("--warmup", type=int, metavar="N", help="draws left out before (default: half of --draws, else 200 or more)")
+    add(
         "--chains", type=int, default=settings.NUM_CHAINS, metavar="N", help="independent chains (default: %(default)s)"
     )
-    sample.add_argument(
-        "--temperatures",
-        type=int,
-        metavar="N",
-        help="length of the ladder (default: by the pair's gain over no rules)",
+    add(
+        "--temperatures", type=int, metavar="N", help="length of the ladder (default: by the pair's gain over no rules)"
     )
-    sample.add_argument("--thin", type=int, default=1, metavar="N", help="rounds per draw (default: 1)")
-    sample.add_argument("--power", type=float, default=1.0, help="raise the likelihood to this power (default: 1)")
-    sample.add_argument(
+    add("--thin", type=int, default=1, metavar="N", help="rounds per draw (default: 1)")
+    add("--power", type=float, default=1.0, metavar="P", help="raise the likelihood to this power (default: 1)")
+    add(
         "--sampling-budget",
         type=float,
         metavar="SECONDS",
         help=f"keep the draws made by then (default: {settings.TIME_BUDGET:.0f}, none with --draws)",
     )
-    sample.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a killed run goes on from them")
+    output = sample.add_argument_group("output")
+    output.add_argument("--out", metavar="FILE.json", help="write verdict and frequencies here")
+    output.add_argument("--committee", metavar="FILE.json", help="write the averaged model here, for soar predict")
+    output.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a killed run goes on from them")
+    add_json(output)
     sample.set_defaults(run=run)
 
 
@@ -57,57 +65,96 @@ def run(args: argparse.Namespace) -> int:
     """Fit, sample, judge and print."""
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
-    for path in (args.out, args.committee):
-        if path:
-            check_out(path)
-    X, y = training_table(args)
-    model = make_model(args).fit(X, y)
+    _check_files(args)
+    with stage(args, f"Reading {source_of(args)}"):
+        X, y = training_table(args)
+    with stage(args, f"Learning rules from {len(X):,} rows"):
+        model = make_model(args).fit(X, y)
     # the verdict is printed above every frequency, so that the warnings would only repeat it
     warnings.simplefilter("ignore", UntrustedPosteriorWarning)
-    post = model.sample_posterior(
-        args.draws,
-        args.chains,
-        num_warmup=args.warmup,
-        num_temperatures=args.temperatures,
-        thin=args.thin,
-        power=args.power,
-        random_state=args.seed,
-        time_budget=args.sampling_budget,
-        progress=model.progress,
-        save_to=args.save_to,
-    )
-    verdict = post.diagnose()
-    inclusion, families = post.inclusion, post.families
-    summary = {
-        "verdict": verdict.to_dict(),
+    with stage(args, "Sampling the posterior"):
+        post = model.sample_posterior(
+            args.draws,
+            args.chains,
+            num_warmup=args.warmup,
+            num_temperatures=args.temperatures,
+            thin=args.thin,
+            power=args.power,
+            random_state=args.seed,
+            time_budget=args.sampling_budget,
+            progress=model.progress,
+            save_to=args.save_to,
+        )
+    with stage(args, "Judging the chains"):
+        text = json.dumps(_summary(post), ensure_ascii=False, default=str, allow_nan=False)
+        if args.committee:
+            post.committee().save(args.committee)
+    if args.out and args.out != STANDARD:
+        write_text_atomically(args.out, text + "\n")
+    if args.json or args.out == STANDARD:
+        print(text)
+    else:
+        _show(post, args)
+    return 0
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    out_suffix(args, MODEL, "Verdict and frequencies are written")
+    if args.committee:
+        suffix_of(args.committee, MODEL, "A committee is saved")
+        check_out(args.committee, args)
+    if args.out and args.committee and os.path.realpath(args.out) == os.path.realpath(args.committee):
+        raise InputError("--out and --committee name the same file; give each its own.")
+
+
+def _summary(post: Any) -> dict[str, Any]:
+    return {
+        "verdict": post.diagnose().to_dict(),
         "chains": post.num_chains,
         "draws": post.num_draws,
         "power": post.power,
         "log_evidence": [value if math.isfinite(value) else None for value in post.log_evidence],
-        "inclusion": json.loads(inclusion.to_json(orient="records")),
-        "families": json.loads(families.to_json(orient="records")),
+        "inclusion": json.loads(post.inclusion.to_json(orient="records")),
+        "families": json.loads(post.families.to_json(orient="records")),
         "rates": json.loads(post.rates.to_json(orient="index")),
     }
-    text = json.dumps(summary, ensure_ascii=False, default=str, allow_nan=False)
-    if args.out:
-        write_text_atomically(args.out, text + "\n")
-    if args.committee:
-        post.committee().save(args.committee)
-    if args.json:
-        print(text)
-        return 0
-    said = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in str(verdict).splitlines())
-    print(f"{post.num_chains} chains of {post.num_draws} draws in {post.seconds:.0f} s\n\n{said}\n")
+
+
+def _show(post: Any, args: argparse.Namespace) -> None:
+    from soar_jax.cli import screen
+
+    inclusion = post.inclusion
+    verdict = as_options(str(post.diagnose()), options_of(args), time_budget="--sampling-budget")
+    parts: list[Any] = [
+        screen.paragraph(f"{post.num_chains} chains of {post.num_draws:,} draws in {post.seconds:.0f} s"),
+        screen.heading("Can these draws be trusted?"),
+        *screen.lines(verdict.splitlines()),
+    ]
+    is_open = False
     for side in dict.fromkeys(inclusion["side"]):
-        label = inclusion.loc[inclusion["side"] == side, "class"].iloc[0]
-        print(f"rules for {label} by posterior inclusion probability:")
-        for row in inclusion[inclusion["side"] == side].head(12).itertuples():
+        mine = inclusion[inclusion["side"] == side]
+        label = short_name(mine["class"].iloc[0])
+        rows = []
+        for row in mine.head(SHOWN_RULES).itertuples():
             error = "always" if row.status == "always" else f"± {row.monte_carlo_error:.3f}"
-            error += "" if row.settled else " ?"
-            print(f"  {row.probability:.3f} {error:>8}  {row.rule}")
-        print()
+            is_open |= not row.settled
+            rows.append((f"{row.probability:.3f}", error + ("" if row.settled else " ?"), str(row.rule)))
+        parts.append(screen.heading(f"Rules for {label}, by posterior inclusion probability"))
+        parts.append(screen.table([("share", "right"), ("error", "left"), ("rule", "wrap")], rows))
+        if len(mine) > SHOWN_RULES:
+            parts.append(screen.paragraph(f"and {len(mine) - SHOWN_RULES:,} more; --json lists them", style="dim"))
+    legend = "share: of the draws that have the rule. error: standard error of that share (Monte Carlo)"
+    parts.append(screen.paragraph(legend + (", ? not settled yet." if is_open else "."), style="dim"))
     if args.out:
-        print(f"verdict and frequencies written to {args.out}")
+        parts.append(screen.paragraph(f"Verdict and frequencies written to {args.out}."))
     if args.committee:
-        print(f"averaged model written to {args.committee}")
-    return 0
+        parts.append(screen.heading(f"Averaged model written to {args.committee}. Next:"))
+        parts.append(
+            screen.commands(
+                [
+                    ("print it", ["soar", "show", args.committee]),
+                    ("label new rows", ["soar", "predict", args.committee, "NEW.csv", "--out", "labels.csv"]),
+                ]
+            )
+        )
+    screen.show(*parts)

@@ -1,11 +1,14 @@
 import json
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from soar_jax import datasets
 from soar_jax.cli.main import main
 
 QUICK = ["--rounds", "1", "--max-patterns", "60"]
@@ -23,7 +26,7 @@ def test_fit_then_predict(table, tmp_path, capsys):
     model = tmp_path / "m.json"
     assert main(["fit", str(table), "--target", "outcome", "--positive", "sick", "--out", str(model), *QUICK]) == 0
     shown = capsys.readouterr().out
-    assert "then sick" in shown and "then well" in shown and "CTP" in shown and str(model) in shown
+    assert "Rules for sick" in shown and "Rules for well" in shown and "CTP" in shown and str(model) in shown
     assert main(["predict", str(model), str(table)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "prediction,probability,state" and len(lines) == 121
@@ -72,7 +75,7 @@ def test_parquet_and_embedded_data(table, tmp_path, capsys):
         (["fit", "{table}", "--target", "c1"], "missing in"),
         (["fit", "{table}", "--target", "outcome", "--drop", "zz"], "column 'zz'"),
         (["fit", "{table}", "--target", "outcome", "--positive", "dead"], "'dead' is not one of"),
-        (["fit", "{table}", "--target", "outcome", "--min-support", "5.0"], "min_support"),
+        (["fit", "{table}", "--target", "outcome", "--min-support", "5.0"], "--min-support"),
         (["fit", "{table}", "--target", "outcome", "--out", "no/such/folder/m.json"], "no folder"),
         (["fit", "{table}", "--target", "outcome", "--holdout", "1.5"], "--holdout"),
         (["predict", "nowhere.json", "{table}"], "no model file"),
@@ -156,3 +159,14 @@ def test_bounds_and_opinions_on_the_command_line(table, tmp_path, capsys):
     for wrong in (["--error-ratio", "0.3", "--precision", "0.8"], ["--worth", "0.1"], ["--error-ratio", "3"]):
         assert main([*args, *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_page_that_fit_suggests_can_be_made_by_the_command_as_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = datasets.load_synthetic(seed=2)
+    X.iloc[:300].assign(y=y.iloc[:300]).to_csv("t.csv", index=False)
+    for given in (["t.csv", "--target", "y"], ["--dataset", "synthetic"]):
+        assert main(["fit", *given, "--max-length", "2", "--rounds", "1", "--out", "m.json"]) == 0
+        line = next(line for line in capsys.readouterr().out.splitlines() if "soar report" in line)
+        assert main(shlex.split(line[line.index("soar report") :])[1:]) == 0 and Path("m.html").stat().st_size > 10_000
+        Path("m.html").unlink()

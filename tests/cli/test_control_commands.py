@@ -42,13 +42,18 @@ def test_edit_saves_a_new_model_with_its_log_and_leaves_the_old_one(saved, capsy
     shown = capsys.readouterr().out
     assert "no more" in shown and "log joint" in shown and "by hand" in shown
     rule = json.dumps([["n", ">", 0.125], ["c2", "==", "a"]])
-    assert main(["edit", str(new), "--add", rule, "--side", "positive", *args, "--json"]) == 0
+    first, args[-1] = str(new), str(saved / "newer.json")
+    assert main(["edit", first, "--add", rule, "--side", "positive", *args, "--json"]) == 0
     entry = json.loads(capsys.readouterr().out)
-    model = load(new)
+    model = load(saved / "newer.json")
     assert entry["added"] == "n > 0.125 and c2 = a" and len(model.edits_) == 2
     assert model.edits_["log_joint_change"].iloc[1] == entry["log_joint_change"]
-    assert main(["edit", str(new), "--replace", "N1", '[["c0", "==", "b"], ["c2", "==", "b"]]', *args]) == 0
-    assert len(load(new).edits_) == 3 and (saved / "m.json").read_bytes() == old
+    args[-1] = first
+    assert (
+        main(["edit", str(saved / "newer.json"), "--replace", "N1", '[["c0", "==", "b"], ["c2", "==", "b"]]', *args])
+        == 0
+    )
+    assert len(load(first).edits_) == 3 and (saved / "m.json").read_bytes() == old
 
 
 def test_a_model_with_rows_held_out_is_edited_by_the_whole_table(saved, capsys, tmp_path):

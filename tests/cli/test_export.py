@@ -8,12 +8,13 @@ from soar_jax import Committee
 from soar_jax.cli.main import main
 from tests.export.engines import duckdb_of
 from tests.export.made import assert_same, expected, model_of
+from tests.reasons.models import settle
 
 
 @pytest.fixture
 def model(tmp_path):
     made = model_of([[("a", ">", 1.0)]], [[("b", "==", "x=y")]], columns={"a": "double", "b": "words"})
-    made.save(tmp_path / "m.json")
+    settle(made).save(tmp_path / "m.json")
     return made, str(tmp_path / "m.json")
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from soar_jax.cli.main import main
-from tests.reasons.models import make_model
+from tests.reasons.models import make_model, settle
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def files(tmp_path):
         columns=["age", "job", "day"],
         classes=("well", "sick"),
     )
-    model.save(tmp_path / "m.json")
+    settle(model).save(tmp_path / "m.json")
     table = pd.DataFrame(
         {"age": [20, 44, None], "job": ["cook", "cook, chef", "-"], "day": ["2021-01-01", None, "2021-06-01"]}
     )
@@ -35,7 +35,7 @@ def test_explain_writes_a_table_json_or_sentences(files, tmp_path, capsys):
     content = json.loads((tmp_path / "r.json").read_text(), parse_constant=pytest.fail)
     assert [row["fired"] for row in content["rows"]] == [["N1"], [], ["N2"]]
     assert "reasons of 3 rows" in capsys.readouterr().err
-    assert main(["explain", *files, "--text", "--na", "-"]) == 0
+    assert main(["explain", *files, "--sentences", "--na", "-"]) == 0
     assert "Missing: age and job. If known, the row would be negative or active." in capsys.readouterr().out
 
 
@@ -55,7 +55,7 @@ def test_contrast_prints_what_would_change_a_row(files, capsys):
     [
         (["explain", "nowhere.json", "{table}"], "no model file"),
         (["explain", "{table}", "{table}"], "not a soar-jax model"),
-        (["explain", "{model}", "{table}", "--max-reasons", "0"], "max_reasons"),
+        (["explain", "{model}", "{table}", "--max-reasons", "0"], "--max-reasons"),
         (["explain", "{model}", "{table}", "--out", "no/such/folder/x.csv"], "no folder"),
         (["contrast", "{model}", "{table}", "--row", "3"], "--row must lie from 0 to 2"),
         (["contrast", "{model}", "{table}", "--row", "0", "--to", "dead"], "'dead' is not one of"),

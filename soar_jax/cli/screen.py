@@ -1,0 +1,115 @@
+"""Text for people: paragraphs, tables and commands to copy, in colour on a terminal and plain elsewhere.
+
+A terminal gets its own width, at most 100 columns; anything else gets 80 columns and no colours, so that what a script
+keeps is always the same. ``NO_COLOR`` is obeyed.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from soar_jax._names import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+WIDTH, WIDEST = 80, 100
+
+
+def show(*parts: Any) -> None:
+    """Print texts and tables, one under the other, without blanks at the ends of lines."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a sign that the terminal lacks is no reason to fail
+    console = _console()
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True)
+    lines = captured.get().strip("\n").splitlines()
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    is_terminal = sys.stdout.isatty()
+    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if is_terminal else WIDTH
+    plain: dict[str, Any] = {} if is_terminal else {"color_system": None, "force_terminal": False}
+    return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, **plain)
+
+
+def heading(text: str) -> Text:
+    """Begin a section."""
+    from rich.text import Text
+
+    return Text(f"\n{visible(text)}", style="bold")
+
+
+def paragraph(text: str, style: str = "") -> Any:
+    """Set a text, wrapped, a little to the right."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(visible(text), style=style), (0, 0, 0, 2))
+
+
+def lines(texts: Iterable[str]) -> list[Any]:
+    """Set texts one under the other, each wrapped; those that begin with a dash or an arrow hang by it."""
+    parts = []
+    for text in texts:
+        stripped = text.strip()
+        if stripped[:2] in ("- ", "> "):
+            parts.append(table([("", "left"), ("", "wrap")], [(stripped[0], stripped[2:])]))
+        else:
+            parts.append(paragraph(stripped))
+    return parts
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Any:
+    """Set rows under headings; a column is its heading and "left", "right" or "wrap", the one that gives way."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(name for name, _ in columns))
+    for name, place in columns:
+        made.add_column(
+            Text(visible(name), style="dim"),
+            justify="right" if place == "right" else "left",
+            no_wrap=place != "wrap",
+            overflow="fold",
+        )
+    for row in rows:
+        made.add_row(*(Text(visible(cell)) for cell in row))
+    return Padding(made, (0, 0, 0, 2))
+
+
+def commands(pairs: Iterable[tuple[str, Sequence[str]]]) -> Any:
+    """List what a command would do, and the command, which is never broken so that it can be copied."""
+    from rich.text import Text
+
+    text = Text(no_wrap=True, overflow="ignore")
+    for i, (what, words) in enumerate(pairs):
+        text.append(f"{'' if i == 0 else chr(10)}  {what:<24}", style="dim")
+        text.append(visible(shlex.join(words)))
+    return text
+
+
+def percent(share: float, sign: str = "%") -> str:
+    """Write a share; only what is exactly none or all is written as 0 or 100."""
+    whole = 100 * share
+    if whole in (0.0, 100.0):
+        return f"{whole:.0f}{sign}"
+    if 1 <= whole <= 99:  # noqa: PLR2004
+        return f"{whole:.0f}{sign}"
+    text = f"{whole:.1f}"
+    return f"{'below 0.1' if text == '0.0' else 'above 99.9' if text == '100.0' else text}{sign}"
+
+
+def plural(count: int, what: str) -> str:
+    """Count things: 1 rule, 2 rules."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,80 @@
+"""``soar show`` and ``soar model check``: what a model file says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from soar_jax.cli.main import main
+from soar_jax.estimators.load import load
+
+
+def test_show_prints_all_that_a_model_file_says(car, capsys):
+    assert main(["show", car.model]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    flat = " ".join(shown.split())
+    model = load(car.model)
+    for rule in (*model.positive_rules_, *model.negative_rules_):
+        assert str(rule) in flat
+    for words in ("Learned from 648 rows", "216 rows held out", "Rules for yes", "Rules for no", "CTP", "Priors",
+                  "No added, removed or exchanged rule", "Columns: 6 in the table", "written by soar-jax"):  # fmt: skip
+        assert words in flat
+
+
+def test_show_as_json_has_stable_keys(car, capsys):
+    assert main(["show", car.model, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert list(content) == [
+        "kind", "classes", "positive_class", "rules", "conclusion", "score", "gain", "certificate",
+        "training_taxonomy", "held_out_states", "state_probabilities", "priors", "edits", "columns", "columns_read",
+        "column_contract", "soar_jax_version", "format_version",
+    ]  # fmt: skip
+    model = load(car.model)
+    assert [rule["rule"] for rule in content["rules"]] == model.rules_["rule"].tolist()
+    assert [rule["precision"] for rule in content["rules"]] == model.rules_["precision"].tolist()
+    assert content["rules"][0]["id"] == "P1" and content["rules"][-1]["id"].startswith("N")
+    assert sum(content["training_taxonomy"].values()) == 648
+
+
+def test_show_prints_a_committee(car, capsys):
+    assert main(["show", car.committee]) == 0
+    shown = capsys.readouterr().out
+    assert "a committee of 1 pair of rule sets" in shown and "Can it be trusted?\n  Fine." in shown
+    assert main(["show", car.committee, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["kind"] == "Committee" and content["is_trusted"] and content["rules"][0]["share"] == 1
+
+
+def test_show_prints_changes_made_by_hand_with_reason_and_price(car, tmp_path, capsys):
+    words = ["edit", car.model, "--remove", "N1", "--reason", "not lawful", "--table", car.table, "--target", "good"]
+    assert main([*words, "--out", str(tmp_path / "new.json")]) == 0
+    told = capsys.readouterr().out
+    assert "favour the model before" in " ".join(told.split()) and "soar show" in told
+    assert main(["show", str(tmp_path / "new.json")]) == 0
+    shown = capsys.readouterr().out
+    assert "Changed by hand" in shown and "not lawful" in shown
+    assert main(["show", str(tmp_path / "new.json"), "--json"]) == 0
+    (edit,) = json.loads(capsys.readouterr().out)["edits"]
+    assert edit["reason"] == "not lawful" and edit["log_joint_change"] < 0
+
+
+def test_show_reads_a_file_of_the_first_format(capsys):
+    assert main(["show", str(Path(__file__).parents[1] / "files" / "model_v1.json")]) == 0
+    assert "format 1" in " ".join(capsys.readouterr().out.split())
+
+
+def test_model_check_tells_sound_files_from_others(car, tmp_path, capsys):
+    broken = tmp_path / "broken.json"
+    content = json.loads(Path(car.model).read_text())
+    del content["classes"]
+    broken.write_text(json.dumps(content))
+    assert main(["model", "check", car.model, car.committee]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count(": sound. A ") == 2 and "committee" in shown
+    assert main(["model", "check", car.model, str(broken), "nowhere.json"]) == 2
+    shown = capsys.readouterr().out.splitlines()
+    assert [": sound." in line for line in shown] == [True, False, False] and "NOT sound" in shown[1]
+    assert main(["model", "check", str(broken), "--json"]) == 2
+    said = json.loads(capsys.readouterr().out)
+    assert said["is_sound"] is False and said["problem"] and said["model_file"] == str(broken)
