@@ -1,4 +1,4 @@
-"""README, "Notes on the paper": slips that need no more than arithmetic or a look at the settings."""
+"""docs/paper.md: slips that need no more than arithmetic or a look at the settings."""
 
 from pathlib import Path
 
@@ -47,8 +47,7 @@ def test_every_setting_the_paper_leaves_open_is_a_documented_number():
 def test_every_note_on_the_paper_names_a_test_that_exists():
     import re
 
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    notes = re.search(r"## Notes on the paper\n(.*?)\n## ", readme, re.DOTALL).group(1)
+    notes = (Path(__file__).parents[1] / "docs" / "paper.md").read_text()
     items = re.split(r"\n(?=\d\. )", notes)[1:]
     assert len(items) == 8
     tests = "\n".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))

@@ -1,0 +1,1 @@
+"""Tools behind the pages: outputs of their blocks, and hooks of the site."""
