@@ -275,6 +275,30 @@ def audit_coverage(r):
     )
 
 
+def database(r):
+    last = r["results"][-1]
+    return (
+        f"{last['rows']:,} rows of ten columns in Parquet, fitted where they lie by DuckDB with 2 threads and 2 GB: {last['seconds']:.0f} s, "
+        f"of it queries {last['query_seconds']:.0f} s; {last['bytes'] / 1e6:.1f} MB of counts moved, peak {last['peak_mb']:.0f} MB of this "
+        f"process (load of the machine at the start: {last['load']:.0f})."
+    )
+
+
+def kill_and_resume(r):
+    return (
+        f"{r['kills_of_fit']} kills in fits and {r['kills_of_sampling']} in samplings at random moments; {r['runs_finished']} runs got "
+        f"through, {r['mismatches']} differ from the run that was never killed, {r['failures']} failed."
+    )
+
+
+def many_fits(r):
+    return (
+        f"{r['num_fits']:,} fits and {r['num_samplings']} samplings of random shapes in one process: at most {r['most_maps']:,} "
+        f"memory maps (of 65,530), {r['maps_at_end']:,} at the end; resident memory {r['megabytes_at_half']:,} MB half-way, "
+        f"{r['megabytes_at_end']:,} MB at the end."
+    )
+
+
 HEADLINES = {
     "noise": noise,
     "power": power,
@@ -295,6 +319,7 @@ HEADLINES = {
     "rule_learners": rule_learners,
     "seeds": seeds,
     "dnf": dnf,
+    "kill_and_resume": kill_and_resume,
     "benchmarks/fit": fit,
     "benchmarks/pricing": pricing,
     "benchmarks/steps": steps,
@@ -305,4 +330,6 @@ HEADLINES = {
     "benchmarks/merging": merging,
     "benchmarks/explain": explain,
     "benchmarks/gpu": gpu,
+    "benchmarks/database": database,
+    "benchmarks/many_fits": many_fits,
 }
