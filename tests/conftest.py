@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tests.oracles import log_rules, log_state
 
-settings.register_profile("soar", deadline=None)  # a busy machine is no bug
+# a busy machine is no bug; experiments.mutation asks whether a test fails, not for the smallest example
+PHASES = [
+    phase for phase in Phase if phase not in (Phase.shrink, Phase.explain) or "SOAR_NO_SHRINKING" not in os.environ
+]
+settings.register_profile("soar", deadline=None, phases=PHASES)
 settings.load_profile("soar")
 os.environ["SOAR_PROGRAMS"] = "off"  # tests leave nothing in the user's cache
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
