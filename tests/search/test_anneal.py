@@ -259,7 +259,7 @@ def test_interrupt_while_waiting_for_the_first_descent_keeps_the_annealed_pair(m
     run(problem, num_steps=100)  # compile first
     # the descent never ends before the interrupt is handled, however busy the machine; one signal, not one per block
     released, signals = Event(), []
-    monkeypatch.setattr(anneal, "descend", lambda *_: released.wait())
+    monkeypatch.setattr(anneal, "descend", lambda *_: released.wait(60))
 
     def interrupt_later(report):
         if report.done == report.total and not signals:
