@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, in_float64
+from soar_jax._threads import map_in
 from soar_jax.sampling.draws import Block, RunInfo
 from soar_jax.sampling.experience import Experience, Memory
 from soar_jax.sampling.kernel import Context
@@ -161,10 +162,10 @@ class Sampler:
 
         if not self._is_compiled:
             # one thread first: two that meet the program at once would both compile it
-            results = [work(0), *executor.map(work, range(1, self.num_threads))]
+            results = [work(0), *map_in(executor, work, range(1, self.num_threads))]
             self._is_compiled = True
         else:
-            results = list(executor.map(work, range(self.num_threads)))
+            results = map_in(executor, work, range(self.num_threads))
         replicas, sums, draws = zip(*results, strict=True)
         self.replicas = Replicas(
             jax.tree.map(lambda *leaves: np.concatenate(leaves), *(r.states for r in replicas)),

@@ -21,6 +21,7 @@ from jax.sharding import Mesh
 
 from soar_jax._base import NUM_PLANES, BoolArray, FloatArray, InputError, IntArray, in_float64
 from soar_jax._progress import Clock, Progress, announce
+from soar_jax._threads import result_of
 from soar_jax.score.compiled import at_most, drop_surplus
 from soar_jax.score.devices import ROWS, place, shard_rows, spec
 from soar_jax.score.flips import NumberedPool, PairState, number_pool
@@ -341,14 +342,14 @@ def run(
             how = block, seed, schedule, cooling_clock
             work = [executor.submit(restarts.advance, i, *how) for i in range(len(batches))]
             for waiting in work:
-                waiting.result()
+                result_of(waiting)
             report("annealing", min((block + 1) * BLOCK, num_steps), num_steps, restarts.leader)
             if cooling_clock.is_over():
                 break
             if checkpoint is not None:
                 checkpoint.keep({"blocks": block + 1}, lambda: arrays_of_restarts(restarts))
         cooled = time.perf_counter()
-        best = better(restarts.leader, from_empty.result())
+        best = better(restarts.leader, result_of(from_empty))
         ranked = sorted(restarts.bests, key=lambda found: -found.log_joint)
         starts = list({found.included.tobytes(): found for found in ranked}.values())
         if prefers_batches(mesh):

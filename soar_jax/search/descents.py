@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 
 from soar_jax._base import BoolArray, in_float64
 from soar_jax._progress import Clock
+from soar_jax._threads import map_in
 from soar_jax.search.anneal import programs_for
 from soar_jax.search.descent import Best, descend
 from soar_jax.search.descent_batch import descend_together, prefers_batches
@@ -47,12 +48,12 @@ class OneByOne:
     def sketch(self, errands: Sequence[Errand]) -> list[Best]:
         """Descend among the patterns that each may use first, then by additions and removals, while there is time."""
         self._working.on_device()  # once, before the threads ask for it
-        return [found for found in self._executor.map(self._sketch, errands) if found is not None]
+        return [found for found in map_in(self._executor, self._sketch, errands) if found is not None]
 
     def polish(self, errands: Sequence[Errand]) -> list[Best]:
         """Descend from every pair, with exchanges."""
         self._working.on_device()
-        return list(self._executor.map(self.one, errands))
+        return map_in(self._executor, self.one, errands)
 
 
 class Together(OneByOne):

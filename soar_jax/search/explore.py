@@ -21,6 +21,7 @@ from jax.sharding import Mesh
 
 from soar_jax._base import MAX_RULES, BoolArray, FloatArray, IntArray, in_float64
 from soar_jax._progress import Clock, Progress, announce
+from soar_jax._threads import result_of
 from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
@@ -169,7 +170,7 @@ class Explorer:
         waiting = [self.executor.submit(self.pages.compile, q, best_case=case) for q in queries for case in cases]
         self.keep(self.descend(self.least))
         for compiled in waiting:
-            compiled.result()
+            result_of(compiled)
 
     # -- descents -----------------------------------------------------------------------------
 

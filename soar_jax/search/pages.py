@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from soar_jax._base import FloatArray, IntArray, WordArray, in_float64
+from soar_jax._threads import result_of
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.patterns import pack
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, price_page, stack_queries
@@ -115,7 +116,8 @@ class Pages:
         ]
         found: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in queries]
         for asked, result in work:
-            for i, part in zip(asked, result.result(), strict=True):
+            parts = result_of(result)
+            for i, part in zip(asked, parts, strict=True):
                 found[i].append(part)
         return [self._join(parts) for parts in found]
 
