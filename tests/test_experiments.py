@@ -44,6 +44,7 @@ def test_index_of_results_is_generated_from_the_committed_files():
     assert page == collect.with_speed(page)
 
 
+@pytest.mark.slow
 def test_synthetic_quick(tmp_path):
     record = run(synthetic, tmp_path)
     assert record["figures"]["SOAR"]["misclassified"] <= 0.02

@@ -17,7 +17,7 @@ def rates(X, y, num_train, seed):
 
 @pytest.mark.parametrize(
     ("name", "num_train", "misclassified", "ambiguous"),
-    [("car", 1200, 0.006, 0.242), ("synthetic", 800, 0.005, 0.25)],
+    [("car", 1200, 0.006, 0.242), pytest.param("synthetic", 800, 0.005, 0.25, marks=pytest.mark.slow)],
 )
 def test_defaults_reach_the_papers_rates_over_ten_seeds(name, num_train, misclassified, ambiguous):
     found = []

@@ -243,6 +243,7 @@ def test_both_miners_give_the_same_model(make_table):
     assert a.rules_.equals(b.rules_)
 
 
+@pytest.mark.slow
 def test_a_stronger_consensus_opinion_abstains_more():
     X, y = datasets.load_adult()
     X, y = X.head(4000), y.head(4000)

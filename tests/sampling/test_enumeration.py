@@ -84,7 +84,10 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1, num
     return draws, values
 
 
-@pytest.mark.parametrize("problem", [PROBLEMS[1], PROBLEMS[6]], ids=["opinions", "bounds"])
+@pytest.mark.parametrize(
+    "problem",
+    [pytest.param(PROBLEMS[1], id="opinions", marks=pytest.mark.slow), pytest.param(PROBLEMS[6], id="bounds")],
+)
 def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem):
     draws, values = check(*problem, PLANS["default"], 5, num_draws=600)
     # 1e-5 of right runs are further off
@@ -101,7 +104,9 @@ CONSTRAINTS = {
 }
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@pytest.mark.parametrize(
+    "name", ["both", "one side full", *(pytest.param(name, marks=pytest.mark.slow) for name in ("limited", "required"))]
+)
 def test_the_enumerated_posterior_under_constraints_is_sampled_and_so_is_its_evidence(name):
     problem = PROBLEMS[1 if name in ("limited", "both") else 6]
     draws, values = check(*problem, PLANS["default"], 5, num_draws=600, **CONSTRAINTS[name])

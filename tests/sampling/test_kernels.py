@@ -24,7 +24,7 @@ from soar_jax.score.pair import pair_from
 from tests.problems import are_allowed, constrain, enumerate_log_joints, random_target, tiny_target
 
 SIZES = (3, 3)
-TEMPERATURES = (1.0, 0.4)
+TEMPERATURES = (pytest.param(1.0, marks=pytest.mark.slow), 0.4)
 NUM_CORNERS = 8
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
