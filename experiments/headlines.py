@@ -285,9 +285,10 @@ def database(r):
 
 
 def kill_and_resume(r):
+    kills = ", ".join(f"{number} of {phase}" for phase, number in r["kills"].items())
     return (
-        f"{r['kills_of_fit']} kills in fits and {r['kills_of_sampling']} in samplings at random moments; {r['runs_finished']} runs got "
-        f"through, {r['mismatches']} differ from the run that was never killed, {r['failures']} failed."
+        f"Kills by SIGKILL at random moments: {kills}; {r['runs_finished']} runs were let through, {r['mismatches']} differ from the run "
+        f"that was never killed, {r['failures']} failed; {r['broken_files']} files were not whole after a kill."
     )
 
 
@@ -296,6 +297,14 @@ def many_fits(r):
         f"{r['num_fits']:,} fits and {r['num_samplings']} samplings of random shapes in one process: at most {r['most_maps']:,} "
         f"memory maps (of 65,530), {r['maps_at_end']:,} at the end; resident memory {r['megabytes_at_half']:,} MB half-way, "
         f"{r['megabytes_at_end']:,} MB at the end."
+    )
+
+
+def memory(r):
+    return (
+        f"{r['seconds']:.0f} s of sampling Car in one process, {r['num_draws']:,} draws: resident memory {r['megabytes_at_half']:,.0f} MB "
+        f"half-way, {r['megabytes_at_end']:,.0f} MB at the end, {r['megabytes_per_minute']:+.2f} MB per minute over the second half "
+        f"({r['megabytes_of_draws']:.1f} MB of draws are kept)."
     )
 
 
@@ -332,4 +341,5 @@ HEADLINES = {
     "benchmarks/gpu": gpu,
     "benchmarks/database": database,
     "benchmarks/many_fits": many_fits,
+    "benchmarks/memory": memory,
 }

@@ -18,9 +18,8 @@ PHASES = [
 settings.register_profile("soar", deadline=None, phases=PHASES)
 settings.load_profile("soar")
 os.environ["SOAR_PROGRAMS"] = "off"  # tests leave nothing in the user's cache
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # a shell's background job ignores interrupts; some tests send them
+# a shell's background job ignores interrupts, and some tests send them
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
