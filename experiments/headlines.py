@@ -308,6 +308,11 @@ def memory(r):
     )
 
 
+def wide(r):
+    each = "; ".join(f"{one['table']} {one['cold']:.1f} s cold, {one['again']:.1f} s again" for one in r["results"])
+    return f"{r['num_columns']:,} columns x {r['num_rows']:,} rows: {each}."
+
+
 HEADLINES = {
     "noise": noise,
     "power": power,
@@ -342,4 +347,5 @@ HEADLINES = {
     "benchmarks/database": database,
     "benchmarks/many_fits": many_fits,
     "benchmarks/memory": memory,
+    "benchmarks/wide": wide,
 }
