@@ -51,7 +51,7 @@ def number_of_cell(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # a whole number beyond float64 reads as the same digits in text do
-        return np.inf if value > 0 else -np.inf
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
 
 
 def moment_of_cell(value: Any, form: str | None) -> tuple[float, bool]:

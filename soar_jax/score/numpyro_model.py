@@ -58,8 +58,11 @@ def soar_model(
         # a plate, not one event: NumPyro's discrete samplers need the two values of each variable
         with numpyro.plate(f"{name}_patterns", kind.shape[0]):
             included = numpyro.sample(f"z_{name}", dist.Bernoulli(jnp.where(kind < 0, 1.0, rate[kind])))
+        # NumPyro keeps probabilities off 0 and 1, so that leaving out what must be in would only be dear
+        is_allowed = jnp.all((included > 0) | (kind >= 0))
         if max_rules is not None:
-            numpyro.factor(f"room_{name}", jnp.where(included.sum() <= max_rules[side], 0.0, -jnp.inf))
+            is_allowed &= included.sum() <= max_rules[side]
+        numpyro.factor(f"allowed_{name}", jnp.where(is_allowed, 0.0, -jnp.inf))
         fires.append((included.astype(jnp.int32) @ cover.astype(jnp.int32)) > 0)
     rho = _sample_rates(hyper)
     positive, negative = fires
