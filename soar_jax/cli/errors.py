@@ -20,7 +20,7 @@ exit codes:
   1    an error that was not foreseen; --debug shows where it comes from
   2    wrong use or bad input: the message says what, and what to do
   3    soar monitor: the new rows have drifted
-  130  interrupted from the keyboard before there was a result
+  130  interrupted from the keyboard; the message says what was kept
   141  whoever read the output has gone (as in soar predict ... | head)"""
 LONGEST = 1000
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
@@ -40,8 +40,7 @@ def exit_code_of(error: BaseException, args: Any) -> int:
 
 def _told(error: BaseException, args: Any) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
-        kept = getattr(args, "save_to", None)
-        return "interrupted, " + (f"finished blocks are in {kept}" if kept else "nothing saved"), INTERRUPTED
+        return f"interrupted {error}" if error.args else "interrupted, nothing saved", INTERRUPTED
     if isinstance(error, InputError):
         return f"error: {error}", WRONG_INPUT
     if isinstance(error, OSError):

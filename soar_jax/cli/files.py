@@ -77,6 +77,13 @@ def write_result(result: str | bytes, out: str | None, what: str) -> None:
         sys.stdout.buffer.write(result)
 
 
+def save_model(model: Any, path: Path) -> None:
+    """Save a fitted model; the file does not tell who looked on."""
+    is_shown = model.progress
+    model.set_params(progress=False).save(path)
+    model.set_params(progress=is_shown)
+
+
 # -- models and tables in -------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from soar_jax._base import InputError, NothingFoundWarning
 from soar_jax.cli.database import add_fit_options, names_database
-from soar_jax.cli.files import check_out, stage
+from soar_jax.cli.files import check_out, save_model, stage
 from soar_jax.cli.fit_database import fit_in_database
 from soar_jax.cli.formats import MODEL, suffix_of
 from soar_jax.cli.options import HOLDOUT, LEAST_OF_A_CLASS, add_training_options, make_model, source_of, training_table
@@ -72,9 +72,7 @@ def run(args: argparse.Namespace) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
             model.fit(X, y)
-    is_shown = model.progress
-    model.set_params(progress=False).save(out)  # the file does not tell who looked on
-    model.set_params(progress=is_shown)
+    save_model(model, out)
     check = None
     if args.noise_check is not None:
         with stage(args, "Fitting to permuted labels"):

@@ -6,14 +6,17 @@ import argparse
 import json
 import math
 import os
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax._files import write_text_atomically
+from soar_jax._files import check_target, write_text_atomically
 from soar_jax._names import short_name
-from soar_jax.cli.files import STANDARD, check_out, out_suffix, stage
+from soar_jax.cli.files import STANDARD, check_out, out_suffix, save_model, stage
 from soar_jax.cli.formats import MODEL, suffix_of
+from soar_jax.cli.interrupts import Interrupts
 from soar_jax.cli.options import add_training_options, make_model, source_of, training_table
 from soar_jax.cli.parsers import add_json, new_command
 from soar_jax.cli.wording import as_options, options_of
@@ -56,35 +59,56 @@ def add_parser(commands: Any) -> None:
     output = sample.add_argument_group("output")
     output.add_argument("--out", metavar="FILE.json", help="write verdict and frequencies here")
     output.add_argument("--committee", metavar="FILE.json", help="write the averaged model here, for soar predict")
-    output.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a killed run goes on from them")
+    output.add_argument("--save-to", metavar="FOLDER", help="save blocks here; a run that was ended goes on from them")
     add_json(output)
     sample.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit, sample, judge and print."""
+    """Fit, sample, judge and print; an interrupt keeps the fit, or the draws so far."""
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
     _check_files(args)
     with stage(args, f"Reading {source_of(args)}"):
         X, y = training_table(args)
-    with stage(args, f"Learning rules from {len(X):,} rows"):
-        model = make_model(args).fit(X, y)
-    # the verdict is printed above every frequency, so that the warnings would only repeat it
-    warnings.simplefilter("ignore", UntrustedPosteriorWarning)
-    with stage(args, "Sampling the posterior"):
-        post = model.sample_posterior(
-            args.draws,
-            args.chains,
-            num_warmup=args.warmup,
-            num_temperatures=args.temperatures,
-            thin=args.thin,
-            power=args.power,
-            random_state=args.seed,
-            time_budget=args.sampling_budget,
-            progress=model.progress,
-            save_to=args.save_to,
-        )
+    with Interrupts() as interrupts:
+        with stage(args, f"Learning rules from {len(X):,} rows"):
+            model = make_model(args).fit(X, y)
+        if interrupts.came:  # the search returned its best pair so far
+            raise KeyboardInterrupt(f"while learning; {_keep_fit(model, args)}")
+        # the verdict is printed above every frequency, so that the warnings would only repeat it
+        warnings.simplefilter("ignore", UntrustedPosteriorWarning)
+        try:
+            with stage(args, "Sampling the posterior"):
+                _draw(model, args)
+        except KeyboardInterrupt:
+            interrupts.came = interrupts.is_keeping = True
+            if not hasattr(model, "posterior_"):
+                raise KeyboardInterrupt(f"before there were draws; {_keep_fit(model, args)}") from None
+        was_cut, interrupts.is_keeping = interrupts.came, True
+        _write(model.posterior_, args)
+        if was_cut:
+            sys.stdout.flush()
+            raise KeyboardInterrupt(f"while drawing; {_kept_draws(model.posterior_, args)}")
+    return 0
+
+
+def _draw(model: Any, args: argparse.Namespace) -> None:
+    model.sample_posterior(
+        args.draws,
+        args.chains,
+        num_warmup=args.warmup,
+        num_temperatures=args.temperatures,
+        thin=args.thin,
+        power=args.power,
+        random_state=args.seed,
+        time_budget=args.sampling_budget,
+        progress=model.progress,
+        save_to=args.save_to,
+    )
+
+
+def _write(post: Any, args: argparse.Namespace) -> None:
     with stage(args, "Judging the chains"):
         text = json.dumps(_summary(post), ensure_ascii=False, default=str, allow_nan=False)
         if args.committee:
@@ -95,7 +119,45 @@ def run(args: argparse.Namespace) -> int:
         print(text)
     else:
         _show(post, args)
-    return 0
+
+
+# -- interrupted ----------------------------------------------------------------------------------
+
+
+def _keep_fit(model: Any, args: argparse.Namespace) -> str:
+    """Save the fitted model beside what was asked for, or print its rules, and say so."""
+    place = _place_of_fit(args)
+    if place is not None:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            save_model(model, check_out(str(place), args))
+        except (InputError, OSError) as error:
+            return f"the fitted model could not be saved: {error} {_go_on(args)}"
+        return f"the fitted model is in {place}, soar show prints it. {_go_on(args)}"
+    if args.json or args.out == STANDARD:  # whoever reads that waits for draws
+        return f"nothing saved, as no file is named for it. {_go_on(args)}"
+    print(model.describe(), flush=True)
+    return f"the rules found are printed, nothing is saved. {_go_on(args)}"
+
+
+def _place_of_fit(args: argparse.Namespace) -> Path | None:
+    """Choose a file that the user will find; those named for draws are left as they are."""
+    for given in (args.committee, args.out):
+        if given and given != STANDARD and check_target(given) is not None:
+            return Path(given).with_suffix(".fit.json")
+    return Path(args.save_to) / "fit.json" if args.save_to else None
+
+
+def _kept_draws(post: Any, args: argparse.Namespace) -> str:
+    files = [name for name in (args.committee, args.out) if name and name != STANDARD]
+    where = "in " + " and ".join(files) if files else "printed"
+    return f"the {post.num_draws:,} draws of each chain until then are judged and {where}. {_go_on(args)}"
+
+
+def _go_on(args: argparse.Namespace) -> str:
+    if args.save_to:
+        return f"The same command goes on from the blocks that are finished in {args.save_to}."
+    return "The same command starts anew; with --save-to FOLDER it could go on from there."
 
 
 def _check_files(args: argparse.Namespace) -> None:

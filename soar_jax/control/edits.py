@@ -146,6 +146,7 @@ def with_candidate(target: Target, side: int, rule: Rule, cover: Cover, screen: 
         np.append(pool.impurity, impurity(positives, negatives, layout.num_positives, layout.num_negatives, screen)),
         np.concatenate([pool.bits, cover.bits[None]]),
         np.append(pool.num_cuts, cover.num_cuts),
+        pool.num_required,
     )
     hyper = with_kind(target.hyper, side, len(rule), cover.num_cuts)
     pool_size = hyper.pool_size.copy()

@@ -12,7 +12,7 @@ from soar_jax._base import BoolArray, IntArray, WordArray
 from soar_jax.candidates.coverage import BitLayout, lay_out
 from soar_jax.candidates.pools import Pool, impurity
 from soar_jax.control.edits import Cover
-from soar_jax.control.hand_written import literal_key
+from soar_jax.control.hand_written import literal_key, rule_key
 from soar_jax.data.columns import TableValues
 from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows, describe_column
@@ -84,7 +84,12 @@ def counts_as_cut(rows: TrainingRows, max_bins: int, cuts: str, *, honest: bool)
 
 
 def pool_of(
-    rules: Sequence[Rule], num_cuts: Sequence[int] | IntArray, recount: Recount, screen: str, like: Pool | None = None
+    rules: Sequence[Rule],
+    num_cuts: Sequence[int] | IntArray,
+    recount: Recount,
+    screen: str,
+    num_required: int,
+    like: Pool | None = None,
 ) -> Pool:
     """Make a pool of some rules on the recounted rows; ``like`` says what other names they have."""
     layout = recount.layout
@@ -98,6 +103,7 @@ def pool_of(
         impurity(positives, negatives, layout.num_positives, layout.num_negatives, screen),
         bits,
         np.asarray(num_cuts, dtype=np.int64),
+        num_required,
     )
 
 
@@ -106,7 +112,7 @@ def recount_pair(fitted: FittedPair, rows: TrainingRows, added: Rule | None, scr
     of_sides = [[Rule(pattern) for pattern in pool.patterns] for pool in fitted.target.pools]
     recount = Recount(rows, [*of_sides[0], *of_sides[1], *([added] if added else [])])
     positive, negative = (
-        pool_of(rules, pool.num_cuts, recount, screen, like=pool)
+        pool_of(rules, pool.num_cuts, recount, screen, pool.num_required, like=pool)
         for rules, pool in zip(of_sides, fitted.target.pools, strict=True)
     )
     target = replace(fitted.target, pools=(positive, negative), layout=recount.layout)
@@ -115,17 +121,25 @@ def recount_pair(fitted: FittedPair, rows: TrainingRows, added: Rule | None, scr
 
 def pools_of_sets(
     sets: tuple[RuleSet, RuleSet],
+    required: Sequence[Sequence[Rule]],
     rows: TrainingRows,
     added: Rule | None,
     is_cut: Callable[[Literal], bool],
     screen: str,
 ) -> tuple[tuple[Pool, Pool], Recount]:
-    """Make pools of the rules of a pair and nothing else: what a loaded model knows."""
+    """Make pools of the rules of a pair and nothing else: what a loaded model knows.
+
+    ``required`` are the rules of each side that must be in: they come first, and no prior charges for them.
+    """
     recount = Recount(rows, [*sets[0], *sets[1], *([added] if added else [])])
-    positive, negative = (
-        pool_of(tuple(rules), [sum(map(is_cut, rule.conditions)) for rule in rules], recount, screen) for rules in sets
-    )
-    return (positive, negative), recount
+
+    def pool(side: int) -> Pool:
+        must = {rule_key(rule) for rule in required[side]}
+        rules = sorted(sets[side], key=lambda rule: rule_key(rule) not in must)
+        num_required = sum(rule_key(rule) in must for rule in rules)
+        return pool_of(rules, [sum(map(is_cut, rule.conditions)) for rule in rules], recount, screen, num_required)
+
+    return (pool(0), pool(1)), recount
 
 
 def cover_of(rule: Rule, recount: Recount, is_cut: Callable[[Literal], bool]) -> Cover:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, Plain
-from soar_jax.data.cells import distinct_cells, moments_in
+from soar_jax.data.cells import cells_of, distinct_cells, moments_in, numbers_in
 
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
@@ -95,7 +95,7 @@ class ColumnValues:
         """Code of each value (-1: missing) and the value behind each code."""
         series = self.series
         if isinstance(series.dtype, pd.CategoricalDtype):
-            return series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories)
+            return series.cat.codes.to_numpy().astype(np.int64), cells_of(series.cat.categories)
         codes, uniques = distinct_cells(series)
         return codes.astype(np.int64), uniques
 
@@ -110,7 +110,10 @@ class ColumnValues:
         series = self.series
         if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
             return np.full(len(series), np.nan)
-        found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        try:
+            found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        except OverflowError:  # a whole number beyond float64
+            return numbers_in(series)
         if _LOSES_LARGE and series.dtype.kind == "O":
             lost = np.isnan(found)
             found[lost] = [_read_decimal(value) for value in series[lost]]

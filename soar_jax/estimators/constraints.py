@@ -160,9 +160,8 @@ def _rule(entry: Any, what: str) -> Rule:
     raise InputError(f"{what} wants text such as 'age > 30 and sex = F', a Rule or its literals, got {entry!r}.")
 
 
-def _read_require(
-    require: Any, table: TableValues, labels: Sequence[Any], single: bool
-) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+def required_rules(require: Any, labels: Sequence[Any]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """Read the rules of each side that must be in; whether a table has their columns and levels is not asked."""
     if require is None:
         return (), ()
     if not isinstance(require, Mapping):
@@ -172,16 +171,23 @@ def _read_require(
     sides: tuple[dict[Rule, None], dict[Rule, None]] = {}, {}
     for name, rules in require.items():
         side = _side_of(name, labels)
-        if single and side == 1 and rules:
-            raise InputError("require has rules for the negative class, but this model has positive rules only.")
         for entry in _listed(rules, f"require[{name!r}]", "rules"):
-            rule = _rule(entry, f"require[{name!r}]")
-            for literal in rule.conditions:
-                _check_literal(literal, table, "require")
-            if _contradicts_itself(rule, table):
-                raise InputError(f"require has {str(rule)!r}, which can never be true.")
-            sides[side][rule] = None
+            sides[side][_rule(entry, f"require[{name!r}]")] = None
     return tuple(sides[0]), tuple(sides[1])
+
+
+def _read_require(
+    require: Any, table: TableValues, labels: Sequence[Any], single: bool
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    sides = required_rules(require, labels)
+    if single and sides[1]:
+        raise InputError("require has rules for the negative class, but this model has positive rules only.")
+    for rule in (*sides[0], *sides[1]):
+        for literal in rule.conditions:
+            _check_literal(literal, table, "require")
+        if _contradicts_itself(rule, table):
+            raise InputError(f"require has {str(rule)!r}, which can never be true.")
+    return sides
 
 
 def _side_of(name: Any, labels: Sequence[Any]) -> int:

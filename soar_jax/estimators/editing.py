@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from soar_jax._base import MAX_RULES, DataWarning, InputError
 from soar_jax.control.edits import Change, Cover, KnownLiterals, change_pair, find_rule, log_entry, log_table, place_in
-from soar_jax.control.hand_written import read_rule
+from soar_jax.control.hand_written import read_rule, rule_key
 from soar_jax.data.literals import Literal
+from soar_jax.estimators.constraints import required_rules
 from soar_jax.estimators.prediction import PredictionMixin
 from soar_jax.rules import Rule
 from soar_jax.score.target import FittedPair, Target
@@ -30,6 +31,7 @@ class EditingMixin(PredictionMixin):
     max_bins: int
     cuts: str
     honest: bool
+    require: Any
     score_: float
     rules_: pd.DataFrame
     _known: KnownLiterals | None = None
@@ -88,7 +90,7 @@ class EditingMixin(PredictionMixin):
         ----------
         rule : str, Rule or sequence of literals
             An id (P1, P2, ... are ``positive_rules_`` in order, N1, N2, ... ``negative_rules_``), the rule's text, or
-            the rule.
+            the rule. One that the fit was told to have (``require``) is refused.
         reason, X, y, sample_weight
             As in `with_rule`.
         """
@@ -132,6 +134,7 @@ class EditingMixin(PredictionMixin):
     def _edit(self, change: Change, reason: str, X: Any, y: Any, sample_weight: Any) -> Self:
         if not isinstance(reason, str) or not reason.strip():
             raise InputError("Say why, with reason='...': it is kept in the log of the model.")
+        self._check_free(change)
         if (X is None) != (y is None):
             raise InputError("Give both X= and y=, the training table, or neither.")
         size = len((self.positive_rules_, self.negative_rules_)[change.side])
@@ -148,6 +151,25 @@ class EditingMixin(PredictionMixin):
             known = dict(zip(self.rules_["literals"], self.rules_["aliases"], strict=True))
             model.rules_["aliases"] = [known.get(literals, ()) for literals in model.rules_["literals"]]
         return model
+
+    def _required(self) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+        """Rules of each side that must be in: those of the fit, or as its parameters say where it was loaded."""
+        if not hasattr(self, "fitted_pair_"):
+            return required_rules(self.require, (self._label(0), self._label(1)))
+        positive, negative = (
+            tuple(Rule(pattern) for pattern in pool.patterns[: pool.num_required])
+            for pool in self.fitted_pair_.target.pools
+        )
+        return positive, negative
+
+    def _check_free(self, change: Change) -> None:
+        """Refuse to take out what the parameters say is in: whoever reads them must be able to rely on it."""
+        removed = change.removed
+        if removed is not None and rule_key(removed) in map(rule_key, self._required()[change.side]):
+            raise InputError(
+                f"The rule {removed} is required (require), and edits keep to that; to take it out, fit again without "
+                "requiring it."
+            )
 
     def _pair_and_cover(self, change: Change, X: Any, y: Any, sample_weight: Any) -> tuple[FittedPair, Cover | None]:
         """Find the pair on its training rows, and the rows of the added rule unless it is a candidate."""
@@ -188,7 +210,7 @@ class EditingMixin(PredictionMixin):
             pair, counted = recount.recount_pair(fitted, rows, added, self.screen)
         else:
             sets = (self.positive_rules_, self.negative_rules_)
-            pools, counted = recount.pools_of_sets(sets, rows, added, is_cut, self.screen)
+            pools, counted = recount.pools_of_sets(sets, self._required(), rows, added, is_cut, self.screen)
             target = Target(pools, counted.layout, self._hyper, self._single)
             included = np.zeros((2, target.num_slots), dtype=bool)
             for of_side, pool in zip(included, pools, strict=True):

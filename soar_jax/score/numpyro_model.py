@@ -25,22 +25,26 @@ def soar_model(
     kinds: tuple[ArrayLike, ArrayLike],
     hyper: Hyperparameters,
     labels: ArrayLike | None = None,
+    *,
+    max_rules: tuple[int, int] | None = None,
 ) -> Any:
     """Generate labels from two random rule sets.
 
     p_k ~ Beta(alpha_k, beta_k) for each kind of pattern, z ~ Bernoulli(p_kind), rho ~ Beta(alpha, beta) cut off at its
     bounds for each state (eq. 3), and the label of a row is what its state speaks for with probability rho. Patterns
-    that were searched and are no candidates are out.
+    that were searched and are no candidates are out. Patterns that must be in are in, and no p is charged for them.
 
     Parameters
     ----------
     covers : pair of (num_patterns, num_rows) bool
         Which pattern of each side is true of which row.
     kinds : pair of (num_patterns,) int
-        Kind of each pattern, from ``hyper.kinds_of``.
+        Kind of each pattern, from ``hyper.kinds_of_pool``; -1 for one that must be in.
     hyper : Hyperparameters
     labels : (num_rows,) 0/1, optional
         None draws labels from the prior predictive.
+    max_rules : (int, int), optional
+        Rules of each side at most: pairs with more have no density. NumPyro's ``Predictive`` leaves such factors out.
     """
     fires = []
     for side, name in enumerate(STATES[:2]):
@@ -53,7 +57,12 @@ def soar_model(
         numpyro.factor(f"left_out_{name}", (left_out * jnp.log1p(-rate)).sum())
         # a plate, not one event: NumPyro's discrete samplers need the two values of each variable
         with numpyro.plate(f"{name}_patterns", kind.shape[0]):
-            included = numpyro.sample(f"z_{name}", dist.Bernoulli(rate[kind]))
+            included = numpyro.sample(f"z_{name}", dist.Bernoulli(jnp.where(kind < 0, 1.0, rate[kind])))
+        # NumPyro keeps probabilities off 0 and 1, so that leaving out what must be in would only be dear
+        is_allowed = jnp.all((included > 0) | (kind >= 0))
+        if max_rules is not None:
+            is_allowed &= included.sum() <= max_rules[side]
+        numpyro.factor(f"allowed_{name}", jnp.where(is_allowed, 0.0, -jnp.inf))
         fires.append((included.astype(jnp.int32) @ cover.astype(jnp.int32)) > 0)
     rho = _sample_rates(hyper)
     positive, negative = fires

@@ -331,3 +331,40 @@ def test_rules_as_text_are_the_rules_that_they_print(fitted):
     assert by_text.describe() == model.with_rule(literals, "positive", reason=WHY).describe()
     with pytest.raises(InputError, match="c00"):
         model.with_rule("c00 = b", "positive", reason=WHY)
+
+
+@pytest.fixture(scope="module")
+def required():
+    X, y = random_table(1, num_rows=150)
+    given = {"positive": ["c0 = a and n > 0.123"], "negative": ["c2 = a"]}
+    return SOARClassifier(**QUICK, require=given).fit(X, y), X, y
+
+
+def test_a_required_rule_is_not_taken_out_by_an_edit(required, tmp_path):
+    model, X, y = required
+    model.save(tmp_path / "model.json")
+    for one in (model, SOARClassifier.load(tmp_path / "model.json")):
+        how = dict(reason=WHY, X=X, y=y)
+        with pytest.raises(InputError, match=r"c2 = a is required \(require\).* fit again"):
+            one.without_rule("c2 = a", **how)
+        with pytest.raises(InputError, match="is required"):
+            one.replace_rule([("n", ">", 0.123), ("c0", "==", "a")], "c1 = b", **how)
+    changed = model.with_rule("c1 = b and n > 0.77", "positive", reason=WHY, X=X, y=y)
+    with pytest.raises(InputError, match="is required"):
+        changed.without_rule("c0 = a and n > 0.123", reason=WHY)
+
+
+def test_edits_of_a_model_with_required_rules_do_not_charge_for_them(required, tmp_path):
+    """In memory, counted again and loaded, an edit and its undoing cost the same and end where they began."""
+    model, X, y = required
+    model.save(tmp_path / "model.json")
+    prices = []
+    for one in (model, SOARClassifier.load(tmp_path / "model.json")):
+        for rule in ("c1 = b and n > 0.77", "c1 = b"):
+            changed = one.with_rule(rule, "negative", reason=WHY, X=X, y=y)
+            back = changed.without_rule(rule, reason=WHY, X=X, y=y)
+            price = changed.edits_["log_joint_change"].iloc[-1]
+            assert back.edits_["log_joint_change"].iloc[-1] == pytest.approx(-price, abs=1e-6)
+            assert back.score_ == pytest.approx(model.score_, abs=1e-6)
+            prices.append(price)
+    assert prices[:2] == pytest.approx(prices[2:], abs=1e-6)

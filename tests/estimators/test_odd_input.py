@@ -17,6 +17,7 @@ from soar_jax import (
     taxonomy_cross,
 )
 from soar_jax.cli.main import main
+from soar_jax.data.columns import ColumnValues
 from soar_jax.data.read import read_table
 
 QUICK = dict(n_rounds=1, max_patterns=60)
@@ -77,6 +78,39 @@ def test_single_precision_levels_survive():
     model = fit(X)
     assert (model.predict(X) == NEAR).all()
     assert (model.predict(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7)})) == NEAR).all()
+
+
+def test_single_precision_has_the_same_level_names_in_every_type_of_column():
+    single = pd.Series(np.array([0.1, 0.7, 0.25], dtype=np.float32))
+    kinds = ["float32", "Float32", "float32[pyarrow]", "category"]
+    for series in [*(single.astype(kind) for kind in kinds), single.astype("Float32").astype("category")]:
+        values = ColumnValues(series)
+        assert sorted(values.level_texts) == ["0.1", "0.25", "0.7"]
+        assert np.array_equal(values.numbers, single.to_numpy(np.float64))
+    model = fit(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7).astype(np.float32)}))
+    assert {str(rule) for rule in (*model.positive_rules_, *model.negative_rules_)} <= {"a = 0.1", "a = 0.7"}
+    assert (model.predict(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7)})) == NEAR).all()
+
+
+def test_a_whole_number_beyond_float64_is_as_large_as_can_be():
+    values = [10**400, -(10**400), 3, "1e400", "x", None]
+    read = ColumnValues(pd.Series(values, dtype=object)).numbers
+    assert np.array_equal(read, [np.inf, -np.inf, 3, np.inf, np.nan, np.nan], equal_nan=True)
+    numbers = [10**400 if flag else i for i, flag in enumerate(NEAR)]
+    X = pd.DataFrame({"a": pd.Series(numbers, dtype=object)})
+    assert (fit(X, NEAR).predict(X) == NEAR).all()
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-01-01", "2020-01-01T10:00", "2020-01-01 10:00:00.5", "2020-01-01T10:00:00+02:00"]
+)
+def test_a_text_moment_does_not_depend_on_the_other_rows(text):
+    alone = ColumnValues(pd.Series([text], dtype=object)).moments[0]
+    assert np.isfinite(alone)
+    for other in ("2020-01-01", "2020-01-01T10:00:00Z", "2020-01-01T10:00:00.123456789", "1400-01-01", "x", 5,
+                  pd.Timestamp("2020-02-02"), pd.Timestamp("2020-02-02", tz="UTC")):  # fmt: skip
+        assert ColumnValues(pd.Series([text, other], dtype=object)).moments[0] == alone
+        assert ColumnValues(pd.Series([other, text], dtype=object)).moments[1] == alone
 
 
 def test_lists_of_mixed_rows_keep_numbers():

@@ -11,7 +11,7 @@ from soar_jax import SOARKernel, soar_model
 from soar_jax._base import in_float64
 from soar_jax.sampling.plan import EXCHANGE, FLIP, HEAL
 from tests.oracles import log_beta_integral
-from tests.problems import constrain, enumerate_log_joints, tiny_target
+from tests.problems import are_allowed, constrain, enumerate_log_joints, tiny_target
 
 SHORT = ((FLIP, 8), (EXCHANGE, 2), (HEAL, 1))
 
@@ -69,6 +69,33 @@ def test_prior_predictive_works(tiny):
     arguments = tiny[3]
     draws = Predictive(soar_model, num_samples=20)(jax.random.key(0), *arguments[:3])
     assert draws["label"].shape == (20, len(arguments[3])) and set(np.unique(draws["state"])) <= {0, 1, 2, 3}
+
+
+@in_float64
+def test_what_must_be_in_is_in_and_pairs_beyond_the_limit_have_no_density(tiny):
+    """With p and rho fixed the model differs from the free one by the price of the required rule alone."""
+    target, _, subsets, (covers, _, _, labels) = tiny
+    target = constrain(target, (1, 0), (2, 1))
+    hyper = target.hyper
+    kinds = tuple(hyper.kinds_of_pool(side, pool) for side, pool in enumerate(target.pools))
+    assert kinds[0][0] == -1 and (kinds[1] >= 0).all()
+    rates = np.full((2, hyper.rule_alpha.shape[1]), 0.25)
+    site = {"p_positive": rates[0], "p_negative": rates[1], "rho": (hyper.low + hyper.high) / 2}
+
+    def density(i, j, kinds, **limits):
+        z = {"z_positive": subsets[0][i].astype(int), "z_negative": subsets[1][j].astype(int)}
+        given = {name: jnp.asarray(value) for name, value in (site | z).items()}
+        return float(log_density(soar_model, (covers, kinds, hyper, labels), limits, given)[0])
+
+    paid = tuple(hyper.kinds_of(side, pool.length, pool.num_cuts) for side, pool in enumerate(target.pools))
+    is_allowed = are_allowed(target, subsets)
+    for i, j in np.ndindex(8, 8):
+        value = density(i, j, kinds, max_rules=target.max_rules)
+        assert np.isfinite(value) == is_allowed[i, j]
+        if is_allowed[i, j]:
+            assert value == pytest.approx(density(i, j, paid) - np.log(0.25), abs=1e-9)
+    drawn = Predictive(soar_model, num_samples=50)(jax.random.key(0), covers, kinds, hyper)
+    assert np.asarray(drawn["z_positive"])[:, 0].all()
 
 
 @pytest.mark.parametrize("ladder", [[1.0], [0.0, 0.2, 1.0]])
