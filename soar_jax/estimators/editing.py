@@ -78,7 +78,11 @@ class EditingMixin(PredictionMixin):
         """
         check_is_fitted(self, "classes_")
         return self._edit(
-            Change(self._side(side), None, read_rule(rule, self._column_names)), reason, X, y, sample_weight
+            Change(self._side(side), None, read_rule(rule, self._column_names, self._contract.orders)),
+            reason,
+            X,
+            y,
+            sample_weight,
         )
 
     def without_rule(self, rule: Any, *, reason: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -93,7 +97,7 @@ class EditingMixin(PredictionMixin):
             As in `with_rule`.
         """
         check_is_fitted(self, "classes_")
-        side, removed = find_rule((self.positive_rules_, self.negative_rules_), rule)
+        side, removed = find_rule((self.positive_rules_, self.negative_rules_), rule, self._contract.orders)
         return self._edit(Change(side, removed, None), reason, X, y, sample_weight)
 
     def replace_rule(
@@ -111,8 +115,14 @@ class EditingMixin(PredictionMixin):
             As in `with_rule`.
         """
         check_is_fitted(self, "classes_")
-        side, removed = find_rule((self.positive_rules_, self.negative_rules_), old)
-        return self._edit(Change(side, removed, read_rule(rule, self._column_names)), reason, X, y, sample_weight)
+        side, removed = find_rule((self.positive_rules_, self.negative_rules_), old, self._contract.orders)
+        return self._edit(
+            Change(side, removed, read_rule(rule, self._column_names, self._contract.orders)),
+            reason,
+            X,
+            y,
+            sample_weight,
+        )
 
     # -- how ----------------------------------------------------------------------------------
 

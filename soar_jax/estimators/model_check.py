@@ -9,7 +9,7 @@ import numpy as np
 
 from soar_jax._base import InputError
 from soar_jax._json import Damaged, check_schema, sealed
-from soar_jax.data.check_contract import check_contract, check_literals, demand
+from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
 from soar_jax.data.learn import contract_of_rules
 from soar_jax.data.literals import Literal
 from soar_jax.export.schema import model_schema
@@ -73,7 +73,7 @@ def _check_meaning(content: dict[str, Any]) -> None:
     demand(len({type(label) for label in content["classes"]}) == 1, "classes are of two types")
     num_rows = sum(content["training_taxonomy"].values())
     demand(num_rows > 0, "training_taxonomy counts no row")
-    kinds = check_contract(content["contract"], names)
+    kinds, orders = check_contract(content["contract"], names), orders_in(content["contract"])
     demand(
         content["contract"]["has_names"] == content["has_feature_names"], "contract.has_names is not that of the model"
     )
@@ -81,9 +81,9 @@ def _check_meaning(content: dict[str, Any]) -> None:
     demand(sides == sorted(sides, reverse=True), "rules do not begin with the positive ones")
     for i, rule in enumerate(content["rules"]):
         where = f"rules[{i}]"
-        check_literals(rule["literals"], names, kinds, where)
+        check_literals(rule["literals"], names, kinds, where, orders)
         demand(rule["length"] == len(rule["literals"]), f"{where}.length is not the number of its literals")
-        text = str(Rule.from_literals(rule["literals"]))
+        text = str(Rule.from_literals(rule["literals"], orders))
         demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
         demand(rule["support"] <= num_rows, f"{where}.support is more than there are rows")
     for side, cases in _COVERED.items():

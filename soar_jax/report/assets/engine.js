@@ -49,6 +49,7 @@ function makeEngine(data) {
     const [, op, reading, wanted] = condition;
     if (op === MISSING) return isAbsent(value);
     if (isAbsent(value)) return null;
+    if (op === "in") return wanted.includes(levelText(value));
     if (reading === "level") return (levelText(value) === wanted) === (op === "==");
     const read = reading === "moment" ? momentOf(value) : numberOf(value);
     return op === "<=" ? read <= wanted : read > wanted;
