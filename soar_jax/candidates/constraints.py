@@ -92,7 +92,7 @@ NO_CONSTRAINTS = Constraints()
 
 
 def cut_of(literal: Literal, kind: str) -> float:
-    """Read a literal's cut point as the numbers of a column of that kind; of ordered levels, as a place in the order."""
+    """Read a literal's cut point as the numbers of a column of that kind, or as a place among ordered levels."""
     if literal.order is not None:
         return float(place_in_order(literal.order, literal.value))
     if isinstance(literal.value, str):
@@ -125,10 +125,10 @@ def extend_column(column: Column, literals: Iterable[Literal]) -> Column:
     order = next((literal.order for literal in mine if literal.order is not None), column.order)
     if order is not None:
         asked = {level_text(z.value) for z in mine if not z.kind.is_bound}
-        cuts = {*column.cuts, *(cut_of(z, column.kind) for z in mine if z.kind.is_bound)}
+        places = {*column.cuts, *(cut_of(z, column.kind) for z in mine if z.kind.is_bound)}
         # in the order, of which every level is a cell
         named = tuple(level for level in order if level_text(level) in levels.keys() | asked)
-        return replace(column, levels=named, cuts=tuple(sorted(cuts)), order=order)
+        return replace(column, levels=named, cuts=tuple(sorted(places)), order=order)
     for literal in mine:
         assert literal.value is not None
         levels.setdefault(level_text(literal.value), literal.value)

@@ -140,10 +140,10 @@ class _Bound(Kind):
         cells = np.arange(column.num_cells)
         if column.order is not None:
             is_level = cells < len(column.order)
-            for cut in map(int, column.cuts):
+            for place in map(int, column.cuts):
                 # after the equalities, of which there is one per cell
-                rank = len(column.order) + 2 * cut + self._place
-                yield Offer((0, rank), column.order[cut], is_level & self._compare(cells, cut))
+                rank = len(column.order) + 2 * place + self._place
+                yield Offer((0, rank), column.order[place], is_level & self._compare(cells, place))
             return
         present = cells != column.missing_cell
         for i, cut in enumerate(column.cuts):
@@ -324,7 +324,7 @@ def offers(column: Column, options: LiteralOptions) -> list[tuple[Literal, BoolA
     """List all literals of one column with their truth on its cells."""
     found = [(offer, kind.op) for kind in KINDS.values() for offer in kind.offer(column, options)]
     found.sort(key=lambda pair: pair[0].rank)
-    return [(Literal(column.name, op, offer.value), offer.truth) for offer, op in found]
+    return [(Literal(column.name, op, offer.value).in_order(column.order), offer.truth) for offer, op in found]
 
 
 def place_in_order(order: Sequence[Plain], value: Any, column: str = "") -> int:

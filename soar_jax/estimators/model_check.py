@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from soar_jax.rules import Rule
 
 FORMAT_VERSION = 3
 _COVERED = {"positive": ("CTP", "CFP", "AAP", "AAN"), "negative": ("CTN", "CFN", "AAP", "AAN")}
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?)?")
 _BY_KIND = ("rule_alpha", "rule_beta", "searched", "pool_size")
 
 
@@ -82,6 +84,9 @@ def _check_meaning(content: dict[str, Any]) -> None:
     for i, rule in enumerate(content["rules"]):
         where = f"rules[{i}]"
         check_literals(rule["literals"], names, kinds, where, orders)
+        texts = [value for column, op, value in rule["literals"] if op in ("<=", ">") and column not in orders]
+        are_dates = all(_DATE.fullmatch(text) for text in texts if isinstance(text, str))
+        demand(are_dates, f"{where} has a cut point that is neither a number nor a date")
         demand(rule["length"] == len(rule["literals"]), f"{where}.length is not the number of its literals")
         text = str(Rule.from_literals(rule["literals"], orders))
         demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
