@@ -48,9 +48,9 @@ def as_rule(rule: Any, orders: Mapping[str, Sequence[Plain]]) -> Rule:
         raise InputError(f"This is not a rule: {error}") from None
 
 
-def read_rule(given: Any, columns: Sequence[str], orders: Mapping[str, Sequence[Plain]]) -> Rule:
+def read_rule(given: Any, columns: Sequence[str], orders: Mapping[str, Sequence[Plain]] | None = None) -> Rule:
     """Take a rule in any form, and check it against the columns."""
-    rule = as_rule(given, orders)
+    rule = as_rule(given, orders or {})
     if not rule.conditions:
         raise InputError("A rule needs at least one literal; an empty one would fire on every row.")
     require_columns(pd.DataFrame(columns=list(columns)), rule.columns, "The rule names")

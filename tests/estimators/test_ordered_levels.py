@@ -192,6 +192,19 @@ def test_a_file_that_compares_with_no_level_of_its_order_is_refused(fitted, tmp_
         load(tmp_path / "model.json")
 
 
+@pytest.mark.parametrize("value", ["yesterday", "mild", "2024-W01-1", True, None])
+@pytest.mark.parametrize("column", ["age", "severity"])
+def test_a_file_in_which_a_column_without_order_is_compared_with_a_level_is_refused(fitted, tmp_path, column, value):
+    fitted[2].save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    for described in content["contract"]["columns"]:
+        described.pop("order", None)
+    content["rules"][0]["literals"][0] = [column, ">", value]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="damaged"):
+        load(tmp_path / "model.json")
+
+
 ODD_LEVELS = ["a and b", "007", "7", "x < y", "2024-05-01", " b ", "is missing x", 'q"', "c", "True", "1e3"]
 
 
@@ -228,6 +241,17 @@ def test_a_literal_without_an_order_takes_that_of_the_column_or_refuses():
         rule.fires(frame.astype(object))
 
 
+def test_a_saved_committee_keeps_the_order(fitted, later, tmp_path):
+    X, y, _ = fitted
+    model = SOARClassifier(**QUICK).fit(X, y)
+    committee = model.sample_posterior(100, 2, num_warmup=100).committee()
+    committee.save(tmp_path / "committee.json")
+    found = load(tmp_path / "committee.json").predict_proba(later)
+    assert np.allclose(found, committee.predict_proba(later))
+    by_level = pd.Series(found[:, 1]).groupby(later["severity"]).mean()
+    assert by_level[LEVELS[2:]].min() > 0.8 and by_level[LEVELS[:2]].max() < 0.2
+
+
 # -- exports -----------------------------------------------------------------------------------
 
 
@@ -245,6 +269,13 @@ def test_sql_gives_the_answers_of_predict(fitted, later, engine):
     found = _rows_of(con, model.to_sql(dialect=engine, table="t", key="id"))
     assert [row[3] for row in found] == expected(later) == states(model, later)
     assert np.allclose([row[2] for row in found], model.predict_proba(later)[:, 1])
+
+
+def test_a_database_predicts_by_the_order_of_the_model(fitted, later):
+    ibis = pytest.importorskip("ibis")
+    rows = later.assign(id=range(len(later)), severity=later["severity"].where(later["severity"].notna(), None))
+    found = fitted[2].predict_table(ibis.duckdb.connect().create_table("t", rows)).execute().sort_values("id")
+    assert found["state"].tolist() == expected(later)
 
 
 def test_duckdb_enumerations_are_read_by_name(fitted):
