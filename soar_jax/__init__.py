@@ -30,6 +30,7 @@ _WHERE = {
     "IdentifierWarning": "_base",
     "InputError": "_base",
     "LeakWarning": "_base",
+    "LevelOrderWarning": "_base",
     "Literal": "data.literals",
     "Loss": "control.choose",
     "NoiseCheck": "estimators.noise_check",
@@ -73,6 +74,7 @@ __all__ = [
     "IdentifierWarning",
     "InputError",
     "LeakWarning",
+    "LevelOrderWarning",
     "Literal",
     "Loss",
     "NoiseCheck",
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from soar_jax._base import IdentifierWarning as IdentifierWarning
     from soar_jax._base import InputError as InputError
     from soar_jax._base import LeakWarning as LeakWarning
+    from soar_jax._base import LevelOrderWarning as LevelOrderWarning
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
     from soar_jax._base import UnreadableValuesWarning as UnreadableValuesWarning
     from soar_jax.control.audit import Audit as Audit

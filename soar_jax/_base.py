@@ -47,6 +47,10 @@ class UnreadableValuesWarning(DataWarning):
     """Values that cannot be read as their column's kind are treated as missing."""
 
 
+class LevelOrderWarning(DataWarning):
+    """A table orders the levels of a category otherwise than the table of the fit; the order of the fit is used."""
+
+
 class IdentifierWarning(DataWarning):
     """A column has another value in every row: it names rows, and says nothing of later ones."""
 

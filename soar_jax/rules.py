@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from soar_jax import _notebook as notebook
-from soar_jax._base import BoolArray
+from soar_jax._base import BoolArray, Plain
 from soar_jax.data.columns import TableValues, values_of
-from soar_jax.data.literals import OPERATORS, Literal, cut_text
+from soar_jax.data.literals import OPERATORS, Literal
 from soar_jax.data.parse import parse_literals
 from soar_jax.data.spelling import name_text
 
@@ -38,15 +38,22 @@ class Rule:
         return tuple((c.column, c.op, c.value) for c in self.conditions)
 
     @classmethod
-    def from_literals(cls, literals: Sequence[Sequence[Any]]) -> Rule:
-        """Make a rule from plain data."""
+    def from_literals(
+        cls, literals: Sequence[Sequence[Any]], orders: Mapping[str, Sequence[Plain]] | None = None
+    ) -> Rule:
+        """Make a rule from plain data; ``orders`` as for `parse`."""
         for literal in literals:
             if len(literal) != 3 or literal[1] not in OPERATORS:  # noqa: PLR2004
                 raise ValueError(f"A literal is (column, op, value) with op one of {OPERATORS}, got {literal!r}.")
-        return cls(tuple(Literal(str(column), op, value) for column, op, value in literals))
+        return cls(tuple(Literal(str(column), op, value) for column, op, value in literals)).in_orders(orders or {})
 
     @classmethod
-    def parse(cls, text: str, columns: Iterable[str] | None = None) -> Rule:
+    def parse(
+        cls,
+        text: str,
+        columns: Iterable[str] | None = None,
+        orders: Mapping[str, Sequence[Plain]] | None = None,
+    ) -> Rule:
         """Read a rule as ``str`` prints it: ``age > 30 and sex = F``; see `soar_jax.data.parse`.
 
         Parameters
@@ -54,8 +61,16 @@ class Rule:
         text : str
         columns : iterable of str, optional
             Names that the rule may use; any other is refused, and the nearest one suggested.
+        orders : dict, optional
+            Levels of ordered categories, the lowest first, by column: what ``severity > moderate`` compares by.
         """
-        return cls(parse_literals(text, columns))
+        return cls(parse_literals(text, columns, orders))
+
+    def in_orders(self, orders: Mapping[str, Sequence[Plain]]) -> Rule:
+        """Compare levels of ordered categories by these orders."""
+        if not any(c.column in orders for c in self.conditions):
+            return self
+        return Rule(tuple(c.in_order(orders.get(c.column)) for c in self.conditions))
 
     def __eq__(self, other: object) -> bool:
         """Say whether two rules have the same literals."""
@@ -82,7 +97,7 @@ class Rule:
             low = next((c for c in mine if c.kind.is_lower_bound), None)
             high = next((c for c in mine if c.kind.is_upper_bound), None)
             if low is not None and high is not None:
-                parts.append(f"{cut_text(low.value)} < {name_text(column)} <= {cut_text(high.value)}")
+                parts.append(f"{low.bound_text} < {name_text(column)} <= {high.bound_text}")
                 mine = [c for c in mine if c is not low and c is not high]
             parts += [str(c) for c in mine]
         return " and ".join(parts)

@@ -102,9 +102,9 @@ def test_rooms_export_nothing_by_themselves():
 PUBLIC = {
     "Audit", "BOAClassifier", "BetterPairWarning", "Certificate", "Committee", "Contrasts", "Costs", "DataWarning",
     "Diagnosis", "EditedModelWarning", "ErrorRatio", "ExpectedRules", "Explanation", "Explanations",
-    "IdentifierWarning", "InputError", "LeakWarning", "Literal", "Loss", "NoiseCheck", "NothingFoundWarning",
-    "Opinion", "Posterior", "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier", "SOARKernel",
-    "SearchedRules", "TableCheck", "UnreadableValuesWarning", "UntrustedPosteriorWarning", "datasets",
+    "IdentifierWarning", "InputError", "LeakWarning", "LevelOrderWarning", "Literal", "Loss", "NoiseCheck",
+    "NothingFoundWarning", "Opinion", "Posterior", "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier",
+    "SOARKernel", "SearchedRules", "TableCheck", "UnreadableValuesWarning", "UntrustedPosteriorWarning", "datasets",
     "keep_programs", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",
 }  # fmt: skip
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from soar_jax._base import BoolArray, InputError, IntArray
+from soar_jax._base import BoolArray, InputError, IntArray, Plain
 from soar_jax.candidates.catalogue import pad_patterns
 from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, Column, ColumnValues, level_text
 from soar_jax.data.items import Items, build_items
-from soar_jax.data.literals import Literal
+from soar_jax.data.literals import Literal, place_in_order
 from soar_jax.data.moments import microseconds_of
 from soar_jax.rules import Rule
 
@@ -27,12 +27,12 @@ class Direction:
     Attributes
     ----------
     is_up : bool
-    values : (float, float), optional
-        The lower and the upper value of a column of two numbers, whose literals are levels.
+    values : pair, optional
+        The lower and the upper value of a column of two numbers or ordered levels, whose literals are levels.
     """
 
     is_up: bool
-    values: tuple[float, float] | None = None
+    values: tuple[Plain, Plain] | None = None
 
     def allows(self, literal: Literal, side: int) -> bool:
         """Say whether a literal of the column may stand in rules of a side."""
@@ -92,7 +92,9 @@ NO_CONSTRAINTS = Constraints()
 
 
 def cut_of(literal: Literal, kind: str) -> float:
-    """Read a literal's cut point as the numbers of a column of that kind."""
+    """Read a literal's cut point as the numbers of a column of that kind, or as a place among ordered levels."""
+    if literal.order is not None:
+        return float(place_in_order(literal.order, literal.value))
     if isinstance(literal.value, str):
         return microseconds_of(literal.value)
     assert kind == NUMBER and literal.value is not None
@@ -102,7 +104,8 @@ def cut_of(literal: Literal, kind: str) -> float:
 def check_kind(literal: Literal, kind: str, why: str) -> None:
     """Raise where a literal says nothing that cells of a column of that kind can tell."""
     example = {CATEGORY: "= or is not", NUMBER: "a number after <= or >", DATETIME: "a date after <= or >"}[kind]
-    wants = CATEGORY if not literal.kind.is_bound else DATETIME if isinstance(literal.value, str) else NUMBER
+    is_level = not literal.kind.is_bound or literal.order is not None
+    wants = CATEGORY if is_level else DATETIME if isinstance(literal.value, str) else NUMBER
     if literal.op != "missing" and wants != kind:
         named = {CATEGORY: "a category", NUMBER: "a number", DATETIME: "a date"}[kind]
         raise InputError(f"{why} {str(literal)!r}, but column {literal.column!r} is {named} here; use {example}.")
@@ -119,6 +122,13 @@ def extend_column(column: Column, literals: Iterable[Literal]) -> Column:
         cuts = sorted({*column.cuts, *(cut_of(literal, column.kind) for literal in mine)})
         return replace(column, cuts=tuple(cuts))
     levels = {level_text(level): level for level in column.levels}
+    order = next((literal.order for literal in mine if literal.order is not None), column.order)
+    if order is not None:
+        asked = {level_text(z.value) for z in mine if not z.kind.is_bound}
+        places = {*column.cuts, *(cut_of(z, column.kind) for z in mine if z.kind.is_bound)}
+        # in the order, of which every level is a cell
+        named = tuple(level for level in order if level_text(level) in levels.keys() | asked)
+        return replace(column, levels=named, cuts=tuple(sorted(places)), order=order)
     for literal in mine:
         assert literal.value is not None
         levels.setdefault(level_text(literal.value), literal.value)
@@ -131,9 +141,13 @@ def truth_of(literal: Literal, column: Column) -> BoolArray:
     if literal.op == "missing":
         return np.asarray(cells == missing)
     if literal.kind.is_bound:
-        cell = column.cuts.index(cut_of(literal, column.kind))
+        cut = cut_of(literal, column.kind)
+        if column.order is not None:
+            is_known = cells < len(column.order)
+            return np.asarray((cells > cut if literal.kind.is_lower_bound else cells <= cut) & is_known)
+        cell = column.cuts.index(cut)
         return np.asarray((cells > cell if literal.kind.is_lower_bound else cells <= cell) & (cells != missing))
-    is_level = cells == [level_text(level) for level in column.levels].index(level_text(literal.value))
+    is_level = cells == [level_text(level) for level in column.cell_levels].index(level_text(literal.value))
     return np.asarray(is_level if literal.op == "==" else ~is_level & (cells != missing))
 
 
@@ -146,8 +160,12 @@ def never_holds(rule: Rule, columns: Mapping[str, Column]) -> bool:
     return False
 
 
-def two_values(values: ColumnValues) -> tuple[float, float] | None:
-    """Lower and upper value of a column of at most two numbers or truth values; None for any other category."""
+def two_values(values: ColumnValues) -> tuple[Plain, Plain] | None:
+    """Lower and upper value of a column of at most two numbers, truth values or ordered levels; None for any other."""
+    if values.order is not None:
+        places = np.unique(values.level_codes(values.order))
+        seen = [values.order[i] for i in places if i < len(values.order)]
+        return (seen[0], seen[-1]) if 0 < len(seen) <= 2 else None  # noqa: PLR2004
     levels = values.levels[1]
     if not levels or not all(isinstance(level, int | float | np.number | np.bool_) for level in levels):
         return None

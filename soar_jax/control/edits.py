@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import BoolArray, InputError, WordArray
+from soar_jax._base import BoolArray, InputError, Plain, WordArray
 from soar_jax.candidates.build import Candidates
 from soar_jax.candidates.catalogue import Catalogue
 from soar_jax.candidates.pools import Pool, impurity
@@ -85,7 +85,7 @@ def place_in(pool: Pool, rule: Rule) -> int | None:
     return next((i for i, pattern in enumerate(pool.patterns) if rule_key(Rule(pattern)) == key), None)
 
 
-def find_rule(sets: Sequence[RuleSet], which: Any) -> tuple[int, Rule]:
+def find_rule(sets: Sequence[RuleSet], which: Any, orders: Mapping[str, Sequence[Plain]]) -> tuple[int, Rule]:
     """Find a rule of a pair by its id (P1, N2), its text, or itself: side and rule."""
     rules = [(side, rule) for side, mine in enumerate(sets) for rule in mine]
     ids = rule_ids(sets)
@@ -93,7 +93,7 @@ def find_rule(sets: Sequence[RuleSet], which: Any) -> tuple[int, Rule]:
         found = [i for i, name in enumerate(ids) if name == which]
         found = found or [i for i, (_, rule) in enumerate(rules) if str(rule) == which]
     else:
-        key = rule_key(as_rule(which))
+        key = rule_key(as_rule(which, orders))
         found = [i for i, (_, rule) in enumerate(rules) if rule_key(rule) == key]
     if len(found) > 1:
         both = " and ".join(ids[i] for i in found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,6 +18,8 @@ from soar_jax.rules import Rule
 
 def literal_key(literal: Literal) -> tuple[Any, ...]:
     """Tell literals apart by what they say: 2, 2.0 and "2" are one level, spellings of a moment one cut."""
+    if literal.order is not None:
+        return literal.column, literal.op, level_text(literal.value)
     if literal.kind.is_bound:
         is_moment = isinstance(literal.value, str)
         bound = microseconds_of(literal.value) if is_moment else float(literal.value)  # type: ignore[arg-type]
@@ -30,23 +32,25 @@ def rule_key(rule: Rule) -> frozenset[tuple[Any, ...]]:
     return frozenset(literal_key(condition) for condition in rule.conditions)
 
 
-def as_rule(rule: Any) -> Rule:
-    """Take a rule as a Rule, as literals (column, op, value) or as text."""
+def as_rule(rule: Any, orders: Mapping[str, Sequence[Plain]]) -> Rule:
+    """Take a rule as a Rule, as literals (column, op, value) or as text; ``orders`` of levels as `Rule.parse` does."""
     if isinstance(rule, str):
         if not hasattr(Rule, "parse"):
             raise InputError("Give the rule as literals: [('age', '>', 30), ('sex', '==', 'F')].")
-        rule = Rule.parse(rule)
+        rule = Rule.parse(rule, orders=orders)
     if isinstance(rule, Rule):
-        return rule
+        return rule.in_orders(orders)
     try:
-        return Rule.from_literals([tuple(literal) for literal in rule])
+        return Rule.from_literals([tuple(literal) for literal in rule]).in_orders(orders)
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(f"This is not a rule: {error}") from None
 
 
-def read_rule(given: Any, columns: Sequence[str]) -> Rule:
+def read_rule(given: Any, columns: Sequence[str], orders: Mapping[str, Sequence[Plain]] | None = None) -> Rule:
     """Take a rule in any form, and check it against the columns."""
-    rule = as_rule(given)
+    rule = as_rule(given, orders or {})
     if not rule.conditions:
         raise InputError("A rule needs at least one literal; an empty one would fire on every row.")
     require_columns(pd.DataFrame(columns=list(columns)), rule.columns, "The rule names")
@@ -61,6 +65,8 @@ def _checked(literal: Literal) -> Literal:
     if literal.value is None:
         raise InputError(f"{literal.column!r} {literal.op} needs a value; 'missing' is an operator of its own.")
     value: Plain = plain_value(literal.value)
+    if literal.order is not None:  # its value is a level of the order
+        return literal
     if not literal.kind.is_bound:
         return Literal(literal.column, literal.op, value)
     try:

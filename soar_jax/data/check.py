@@ -123,7 +123,7 @@ def check_table(frame: pd.DataFrame, contract: Contract, literals: Sequence[Lite
     used = set()
     for literal in literals:
         used.add(literal.column)
-        if literal.op in ("==", "!="):
+        if literal.op in ("==", "!=") or literal.order is not None:
             levels.setdefault(literal.column, set()).add(level_text(literal.value))
     found = []
     for column in contract.columns:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soar_jax._json import Damaged
-from soar_jax.data.columns import DATETIME, NUMBER
+from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, level_text
 from soar_jax.data.moments import microseconds_of
 
 
@@ -32,6 +32,10 @@ def check_contract(contract: Mapping[str, Any], names: Sequence[str]) -> dict[st
     demand(set(kinds) <= set(names), "contract.columns names a column that the model does not have")
     for i, column in enumerate(contract["columns"]):
         low, high, where = column["low"], column["high"], f"contract.columns[{i}]"
+        order = column.get("order")
+        if order is not None:
+            demand(column["kind"] == CATEGORY, f"{where} has an order of levels but is no category")
+            demand(len(set(map(level_text, order))) == len(order), f"{where} has a level twice in its order")
         demand((low is None) == (high is None), f"{where} has one end of its range")
         if low is None:
             continue
@@ -47,14 +51,27 @@ def check_contract(contract: Mapping[str, Any], names: Sequence[str]) -> dict[st
     return kinds
 
 
+def orders_in(contract: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Levels of ordered categories by column."""
+    return {column["name"]: column["order"] for column in contract["columns"] if column.get("order") is not None}
+
+
 def check_literals(
-    literals: Sequence[Sequence[Any]], names: Sequence[str], kinds: Mapping[str, str], where: str
+    literals: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    kinds: Mapping[str, str],
+    where: str,
+    orders: Mapping[str, Sequence[Any]],
 ) -> None:
     """Check that literals read columns that there are, each with a value that its operator and its column know."""
     for column, op, value in literals:
         demand(column in names, f"{where} reads a column that the model does not have")
         demand((value is None) == (op == "missing"), f"{where} has a literal without its value")
         if op not in ("<=", ">"):
+            continue
+        if column in orders:
+            is_level = level_text(value) in map(level_text, orders[column])
+            demand(is_level, f"{where} compares with a level that is not in the order of its column")
             continue
         is_text = isinstance(value, str)
         demand(not isinstance(value, bool) and (not is_text or is_moment(value)), f"{where} has no cut point")

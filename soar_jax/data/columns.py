@@ -22,6 +22,8 @@ from soar_jax.data.cells import cells_of, distinct_cells, moments_in, numbers_in
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
 """Where a frame keeps the kinds that its user declared (`pandas.DataFrame.attrs`), by column."""
+MOST_ORDERED = 1000
+"""Most levels of an ordered category; one with more is read as a plain category."""
 _BINARY = 2
 _LOSES_LARGE = int(pd.__version__.split(".")[0]) < 3  # noqa: PLR2004
 """Pandas 2 takes text with large exponents (1e400, 0e99999) for no number; pandas 3 reads it, and exports do."""
@@ -49,10 +51,13 @@ class Column:
         Categories that get a literal of their own.
     cuts : tuple of float
         Ascending cut points (for datetimes: microseconds since 1970 UTC).
+        For ordered levels: places in ``order``.
     has_other : bool
         Some training rows have a level that is too rare for a literal.
     choices : float
         How many positions each cut could have taken: 1 where the labels did not place it.
+    order : tuple, optional
+        All levels of an ordered category, the lowest first; each is a cell of its own.
     """
 
     name: str
@@ -61,11 +66,17 @@ class Column:
     cuts: tuple[float, ...] = ()
     has_other: bool = False
     choices: float = 1.0
+    order: tuple[Plain, ...] | None = None
+
+    @property
+    def cell_levels(self) -> tuple[Plain, ...]:
+        """Levels that are cells of their own."""
+        return self.levels if self.order is None else self.order
 
     @property
     def num_cells(self) -> int:
         """Number of cells, the last of which is "missing"."""
-        return (len(self.levels) + 2) if self.kind == CATEGORY else (len(self.cuts) + 2)
+        return (len(self.cell_levels) + 2) if self.kind == CATEGORY else (len(self.cuts) + 2)
 
     @property
     def missing_cell(self) -> int:
@@ -103,6 +114,25 @@ class ColumnValues:
     def level_texts(self) -> list[str]:
         """Name of the level behind each code."""
         return [level_text(value) for value in self.levels[1]]
+
+    @cached_property
+    def order(self) -> tuple[Plain, ...] | None:
+        """Levels of an ordered category, the lowest first; None where the column has no order, or none that is clear.
+
+        A column that was declared text has none: this is how an order is left aside.
+        """
+        dtype = self.series.dtype
+        if self._declared is not None or not isinstance(dtype, pd.CategoricalDtype) or not dtype.ordered:
+            return None
+        levels = tuple(plain_value(level) for level in dtype.categories)
+        # levels of one name, such as 1 and "1", cannot be told apart later
+        is_clear = len({level_text(level) for level in levels}) == len(levels)
+        return levels if is_clear and 0 < len(levels) <= MOST_ORDERED else None
+
+    def ranks(self, order: Sequence[Plain]) -> FloatArray:
+        """Place of each value among ordered levels, by name; NaN where it is missing or none of them."""
+        places = self.level_codes(order)
+        return np.where(places < len(order), places, np.nan)
 
     @cached_property
     def numbers(self) -> FloatArray:
@@ -146,7 +176,7 @@ class ColumnValues:
     def cells(self, column: Column) -> IntArray:
         """Cell of each row."""
         if column.kind == CATEGORY:
-            return self.level_codes(column.levels)
+            return self.level_codes(column.cell_levels)
         values = self.ordered(column.kind)
         # x <= cuts[j]  if and only if  cell <= j
         cells = np.searchsorted(np.array(column.cuts), values, side="left")

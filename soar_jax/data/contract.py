@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from soar_jax._base import InputError, Plain, UnreadableValuesWarning
+from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS
 from soar_jax.data.learn_column import Learnt
-from soar_jax.data.read_column import Read, read_column, without_words
+from soar_jax.data.read_column import Read, contradicts, read_column, without_words
 from soar_jax.data.spelling import short_name
 
 LIMIT = 0.5
@@ -66,6 +66,8 @@ class ColumnContract:
         Words that mean "missing" elsewhere and are values here.
     note : str
         ``"constant"``, ``"identifier"``, ``"tells the label"``, ``"not used"`` or nothing.
+    order : tuple, optional
+        Of an ordered category: all levels that its type named, the lowest first, whether or not a row had them.
     """
 
     name: str
@@ -85,13 +87,14 @@ class ColumnContract:
     unreadable: float = 0.0
     words: tuple[str, ...] = ()
     note: str = ""
+    order: tuple[Plain, ...] | None = None
 
     def range_text(self) -> str:
         """Levels or range, for a table to look at."""
         if self.kind != CATEGORY:
             return "" if self.low is None else f"{self.low} to {self.high}"
         named = [str(level) for level in self.levels or ()]
-        listed = ", ".join(named[:8]) + (", ..." if len(named) > 8 else "")  # noqa: PLR2004
+        listed = (", " if self.order is None else " < ").join(named[:8]) + (", ..." if len(named) > 8 else "")  # noqa: PLR2004
         rare = f"{self.rare_levels:,} rare" if self.rare_levels else ""
         return " and ".join(part for part in (listed, rare) if part)
 
@@ -124,6 +127,11 @@ class Contract:
         """One column's part."""
         return self._by_name.get(name)
 
+    @property
+    def orders(self) -> dict[str, tuple[Plain, ...]]:
+        """Levels of ordered categories, the lowest first, by column."""
+        return {column.name: column.order for column in self.columns if column.order is not None}
+
     # -- reading ------------------------------------------------------------------------------
 
     def read(self, frame: pd.DataFrame, used: Iterable[str], *, warn: bool = True) -> pd.DataFrame:
@@ -140,6 +148,13 @@ class Contract:
                 if name in must:
                     raise
                 continue
+            if warn and name in must and contradicts(series, column.order):
+                warnings.warn(
+                    f"The levels of {short_name(name)} have another order in this table than at the fit; the model's "
+                    "order is used.",
+                    LevelOrderWarning,
+                    stacklevel=4,
+                )
             if read.series is not series:
                 found[name] = read.series
             if name in must and read.num_unreadable:
@@ -167,7 +182,11 @@ class Contract:
             "has_names": self.has_names,
             "missing_words": list(self.missing_words),
             "columns": [
-                {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(column).items()}
+                {
+                    k: list(v) if isinstance(v, tuple) else v
+                    for k, v in asdict(column).items()
+                    if k != "order" or v is not None  # a file without orders is as it was before there were any
+                }
                 for column in self.columns
             ],
         }
@@ -191,7 +210,9 @@ class Contract:
             {
                 "column": column.name,
                 "kind": column.kind,
-                "read_as": column.read_as + (" (declared)" if column.is_declared else ""),
+                "read_as": ("ordered " if column.order else "")
+                + column.read_as
+                + (" (declared)" if column.is_declared else ""),
                 "seen": column.range_text(),
                 "missing": column.missing,
                 "unreadable": column.unreadable,

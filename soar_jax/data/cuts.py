@@ -105,6 +105,20 @@ def shortest_number(low: float, high: float) -> float:
     return low
 
 
+def cut_positions(positives: FloatArray, negatives: FloatArray, *, max_bins: int, method: str) -> list[int]:
+    """Ascending positions i such that a cut lies between distinct values i and i + 1; see `cut_points`."""
+    weights = np.asarray(positives + negatives, dtype=np.float64)
+    if method == "quantile":
+        positions = quantile_positions(weights, max_bins - 1)
+    else:
+        min_leaf = max(1.0, 0.01 * float(weights.sum()))
+        positions = supervised_positions(positives, negatives, max_bins - 1, min_leaf)
+        if not positions:
+            positions = quantile_positions(weights, 1)
+    unique: IntArray = np.unique(np.array(positions, dtype=np.int64))
+    return unique.tolist()
+
+
 def cut_points(
     distinct: FloatArray,
     positives: FloatArray,
@@ -134,15 +148,7 @@ def cut_points(
     """
     if len(distinct) < 2:  # noqa: PLR2004
         return []
-    weights = np.asarray(positives + negatives, dtype=np.float64)
-    if method == "quantile":
-        positions = quantile_positions(weights, max_bins - 1)
-    else:
-        min_leaf = max(1.0, 0.01 * float(weights.sum()))
-        positions = supervised_positions(positives, negatives, max_bins - 1, min_leaf)
-        if not positions:
-            positions = quantile_positions(weights, 1)
+    positions = cut_positions(positives, negatives, max_bins=max_bins, method=method)
     shorten = shortest_time if is_time else shortest_number
-    unique: IntArray = np.unique(np.array(positions, dtype=np.int64))
     above = distinct if lowest is None else lowest
-    return [shorten(float(distinct[i]), float(above[i + 1])) for i in unique]
+    return [shorten(float(distinct[i]), float(above[i + 1])) for i in positions]

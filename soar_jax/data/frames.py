@@ -44,7 +44,8 @@ def _column(column: Any) -> pd.Series:  # noqa: PLR0911
         return pd.Series(values, dtype="boolean" if None in values else bool)
     if isinstance(dtype, nw.Categorical | nw.Enum):
         levels = list(dtype.categories) if isinstance(dtype, nw.Enum) else column.cat.get_categories().to_list()
-        return pd.Series(pd.Categorical(values, categories=levels))
+        # an enumeration says its levels in order: polars compares them so
+        return pd.Series(pd.Categorical(values, categories=levels, ordered=isinstance(dtype, nw.Enum)))
     if isinstance(dtype, nw.Date | nw.Datetime):
         # whole microseconds, as literals compare them
         return pd.Series(pd.to_datetime(pd.Series(values, dtype=object)), dtype=_stamp(dtype))

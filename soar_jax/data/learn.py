@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import Plain
-from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, level_text, plain_value
+from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text, plain_value
 from soar_jax.data.contract import FEWEST_ROWS, MISSING, MOST_LEVELS, ColumnContract, Contract, refuse_or_warn
 from soar_jax.data.declared import Declared, read_declarations
 from soar_jax.data.learn_column import Learnt, learn_column
@@ -58,6 +58,7 @@ def _describe(learnt: Learnt, declared: Declared, num_rows: int) -> ColumnContra
         unreadable=learnt.num_unreadable / num_rows if num_rows else 0.0,
         words=learnt.words,
         note="constant" if num_distinct <= 1 else "",
+        order=ColumnValues(learnt.series, declared.kind).order,
         **seen,
     )
 

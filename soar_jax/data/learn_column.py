@@ -68,7 +68,7 @@ def learn_column(series: pd.Series, declared: Declared, *, has_types: bool = Tru
         if found is not None:
             return found
     kind = CATEGORY if declared.kind == CATEGORY or storage == "text" else infer_kind(series)
-    words = tuple(word for word in MISSING_WORDS if storage == "text" and (series == word).any())
+    words = tuple(word for word in MISSING_WORDS if storage in ("text", "category") and (series == word).any())
     return Learnt(name, series, kind, storage, declared.strict, present, words=words)
 
 

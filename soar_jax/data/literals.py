@@ -7,17 +7,17 @@ In JSON a literal is the triple (column, op, value), whatever its kind.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import BoolArray, Plain
+from soar_jax._base import BoolArray, InputError, Plain
 from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, Column, ColumnValues, level_text
 from soar_jax.data.moments import microseconds_of, moment_text
-from soar_jax.data.spelling import format_value, level_as_text, moment_as_text, name_text
+from soar_jax.data.spelling import bound_level_as_text, format_value, level_as_text, moment_as_text, name_text, suggest
 
 
 class LiteralOptions(NamedTuple):
@@ -72,7 +72,7 @@ class Equal(Kind):
     def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
         """One literal per level."""
         cells = np.arange(column.num_cells)
-        for i, level in enumerate(column.levels if column.kind == CATEGORY else ()):
+        for i, level in _levels_and_cells(column):
             yield Offer((0, i), level, cells == i)
 
     def holds(self, values: ColumnValues, value: Any) -> BoolArray:
@@ -88,6 +88,15 @@ class Equal(Kind):
         return f"{name_text(column)} = {level_as_text(value)}"
 
 
+def _levels_and_cells(column: Column) -> Iterator[tuple[int, Plain]]:
+    """Cell of each level that gets a literal of its own, and the level."""
+    if column.kind != CATEGORY:
+        return
+    cells = {level_text(level): i for i, level in enumerate(column.cell_levels)}
+    for level in column.levels:
+        yield cells[level_text(level)], level
+
+
 class NotEqual(Kind):
     """``column is not level``."""
 
@@ -99,7 +108,7 @@ class NotEqual(Kind):
             return
         cells = np.arange(column.num_cells)
         present = cells != column.missing_cell
-        for i, level in enumerate(column.levels):
+        for i, level in _levels_and_cells(column):
             yield Offer((1, i), level, present & (cells != i))
 
     def holds(self, values: ColumnValues, value: Any) -> BoolArray:
@@ -116,7 +125,10 @@ class NotEqual(Kind):
 
 
 class _Bound(Kind):
-    """A cut point of a number or date; dates are written as ISO 8601 text."""
+    """A cut point of a number or date, or one of the levels of an ordered category.
+
+    Dates are written as ISO 8601 text. A literal on ordered levels has their order; see `Literal`.
+    """
 
     _place: ClassVar[int]
 
@@ -126,6 +138,13 @@ class _Bound(Kind):
     def offer(self, column: Column, options: LiteralOptions) -> Iterator[Offer]:
         """One literal per cut point; both kinds of bound of a cut stand side by side."""
         cells = np.arange(column.num_cells)
+        if column.order is not None:
+            is_level = cells < len(column.order)
+            for place in map(int, column.cuts):
+                # after the equalities, of which there is one per cell
+                rank = len(column.order) + 2 * place + self._place
+                yield Offer((0, rank), column.order[place], is_level & self._compare(cells, place))
+            return
         present = cells != column.missing_cell
         for i, cut in enumerate(column.cuts):
             value: Plain = moment_text(cut) if column.kind == DATETIME else cut
@@ -135,9 +154,25 @@ class _Bound(Kind):
     def holds(self, values: ColumnValues, value: Any) -> BoolArray:
         """Compare as numbers, or as moments where the cut is text."""
         is_moment = isinstance(value, str)
-        bound = microseconds_of(value) if is_moment else float(value)
+        try:
+            bound = microseconds_of(value) if is_moment else float(value)
+        except ValueError:
+            raise InputError(
+                f"Column {values.series.name!r} is compared with {value!r}, which is neither a number nor a date; a "
+                "level can be compared with where the order of the levels is known, as in an ordered category."
+            ) from None
         with np.errstate(invalid="ignore"):
             return self._compare(values.ordered(DATETIME if is_moment else NUMBER), bound)
+
+    def holds_in(self, order: Sequence[Plain], values: ColumnValues, value: Any) -> BoolArray:
+        """Compare places in an order; a level that is not in it, or no value, gives False."""
+        with np.errstate(invalid="ignore"):
+            return self._compare(values.ranks(order), place_in_order(order, value))
+
+    def members(self, order: Sequence[Plain], value: Any) -> tuple[Plain, ...]:
+        """Levels for which the comparison holds, the lowest first."""
+        holds = self._compare(np.arange(len(order)), place_in_order(order, value))
+        return tuple(level for level, is_member in zip(order, holds, strict=True) if is_member)
 
     def meaning(self, value: Any) -> Hashable:
         """Numbers and moments are compared as such, however they are written; a text that is neither is itself."""
@@ -215,11 +250,15 @@ class Literal:
         One of ``==``, ``!=``, ``<=``, ``>``, ``missing``.
     value : str, int, float, bool or None
         A level, or a cut point (for datetimes an ISO 8601 text); None for ``missing``.
+    order : tuple, optional
+        Where ``<=`` or ``>`` compares levels of an ordered category: all of them, the lowest first. A rule compares by
+        this order whatever the type of a table says. It is no part of what two literals must share to be equal.
     """
 
     column: str
     op: str
     value: Plain | None = None
+    order: tuple[Plain, ...] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -228,6 +267,8 @@ class Literal:
 
     @property
     def _meaning(self) -> tuple[str, str, Hashable]:
+        if self.order is not None:
+            return self.column, self.op, level_text(self.value)
         return self.column, self.op, self.kind.meaning(self.value)
 
     def __eq__(self, other: object) -> bool:
@@ -240,18 +281,60 @@ class Literal:
 
     def __str__(self) -> str:
         """Say the condition as a reader would."""
+        if self.order is not None:
+            return f"{name_text(self.column)} {self.op} {self.bound_text}"
         return self.kind.text(self.column, self.value)
+
+    @property
+    def bound_text(self) -> str:
+        """Spell what ``<=`` and ``>`` compare with."""
+        return cut_text(self.value) if self.order is None else bound_level_as_text(self.value)
+
+    @property
+    def members(self) -> tuple[Plain, ...]:
+        """Levels for which a comparison of ordered levels holds: what it says without an order."""
+        assert isinstance(self.kind, _Bound) and self.order is not None
+        return self.kind.members(self.order, self.value)
+
+    def in_order(self, order: Sequence[Plain] | None) -> Literal:
+        """Compare by an order of the column's levels, if it has one and the literal compares."""
+        if not self.kind.is_bound or order is None:
+            return self
+        if self.value is None:
+            raise InputError(f"{self.column!r} {self.op} needs a level of that column to compare with.")
+        order = tuple(order)
+        return replace(self, value=order[place_in_order(order, self.value, self.column)], order=order)
 
     def holds(self, values: pd.Series | ColumnValues) -> BoolArray:
         """Evaluate on raw values of the column; unseen, odd or missing values give False."""
-        return self.kind.holds(values if isinstance(values, ColumnValues) else ColumnValues(values), self.value)
+        values = values if isinstance(values, ColumnValues) else ColumnValues(values)
+        if isinstance(self.kind, _Bound):
+            order = self.order if self.order is not None else self._order_of_type(values)
+            if order is not None:
+                return self.kind.holds_in(order, values, self.value)
+        return self.kind.holds(values, self.value)
+
+    def _order_of_type(self, values: ColumnValues) -> tuple[Plain, ...] | None:
+        """Take the order of the column itself where the literal has none and compares with one of its levels."""
+        order = values.order
+        return order if order is not None and level_text(self.value) in map(level_text, order) else None
 
 
 def offers(column: Column, options: LiteralOptions) -> list[tuple[Literal, BoolArray]]:
     """List all literals of one column with their truth on its cells."""
     found = [(offer, kind.op) for kind in KINDS.values() for offer in kind.offer(column, options)]
     found.sort(key=lambda pair: pair[0].rank)
-    return [(Literal(column.name, op, offer.value), offer.truth) for offer, op in found]
+    return [(Literal(column.name, op, offer.value).in_order(column.order), offer.truth) for offer, op in found]
+
+
+def place_in_order(order: Sequence[Plain], value: Any, column: str = "") -> int:
+    """Find a level in an order, by name."""
+    wanted = level_text(value)
+    for place, level in enumerate(order):
+        if level_text(level) == wanted:
+            return place
+    where = f" of {column!r}" if column else ""
+    raise InputError(f"{value!r} is no level{where}, whose levels have an order. {suggest(wanted, map(str, order))}")
 
 
 def cut_text(value: Plain | None) -> str:

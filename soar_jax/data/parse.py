@@ -4,6 +4,7 @@
     condition = name "=" level  |  name "is not" level  |  name "is missing"
               | name "<=" cut   |  name ">" cut         |  cut "<" name "<=" cut
 
+Of a column whose levels have an order, which must be given, a cut is a level: ``severity > moderate``.
 A name, a level or a cut stands as it is, or in double quotes with the escapes of JSON (`soar_jax.data.spelling` says
 when it must). "==" and "!=" are read as "=" and "is not".
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from soar_jax._base import InputError, Plain
@@ -40,8 +41,8 @@ class _Word(NamedTuple):
 class _Reader:
     """A text and how far it has been read."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.place = text, 0
+    def __init__(self, text: str, orders: Mapping[str, Sequence[Plain]]) -> None:
+        self.text, self.place, self.orders = text, 0, orders
 
     def error(self, what: str, place: int | None = None) -> InputError:
         where = (self.place if place is None else place) + 1
@@ -91,6 +92,14 @@ class _Reader:
         word = self.word(_AND, "level")
         return word.text if word.is_quoted else read_level(word.text)
 
+    def bound(self, name: str, op: str, word: _Word) -> Literal:
+        """Make a comparison: with a level where the column's levels have an order."""
+        order = self.orders.get(name)
+        if order is None:
+            return Literal(name, op, self.cut(word))
+        level = word.text if word.is_quoted else read_level(word.text)
+        return Literal(name, op, level).in_order(order)
+
     def cut(self, word: _Word) -> Plain:
         """Make a cut point of a word: a moment or a number, in quotes a moment first."""
         if not word.is_quoted and is_number(word.text):
@@ -115,12 +124,12 @@ class _Reader:
         if op in ("==", "!="):
             return [Literal(first.text, op, self.level())]
         if op != "<":
-            return [Literal(first.text, op, self.cut(self.word(_AND, "number or date")))]
+            return [self.bound(first.text, op, self.word(_AND, "number or date"))]
         name = self.word(_OPERATOR, "column's name")
         if self.is_at_end or self.operator() != "<=":
             raise self.error('"<" stands only in intervals such as 30 < age <= 50', place)
-        low, high = self.cut(first), self.cut(self.word(_AND, "number or date"))
-        return [Literal(name.text, ">", low), Literal(name.text, "<=", high)]
+        low, high = first, self.word(_AND, "number or date")
+        return [self.bound(name.text, ">", low), self.bound(name.text, "<=", high)]
 
     def rule(self) -> list[Literal]:
         """Read all conditions."""
@@ -136,11 +145,16 @@ class _Reader:
             found += self.condition()
 
 
-def parse_literals(text: str, columns: Iterable[str] | None = None) -> tuple[Literal, ...]:
-    """Read a conjunction of literals; with ``columns``, names that are not among them are refused."""
+def parse_literals(
+    text: str, columns: Iterable[str] | None = None, orders: Mapping[str, Sequence[Plain]] | None = None
+) -> tuple[Literal, ...]:
+    """Read a conjunction of literals; with ``columns``, names that are not among them are refused.
+
+    ``orders`` gives the levels of ordered categories, the lowest first, by column.
+    """
     if not isinstance(text, str):
         raise InputError(f"A rule is read from text such as {EXAMPLE!r}, got {type(text).__name__}.")
-    literals = tuple(_Reader(text).rule())
+    literals = tuple(_Reader(text, orders or {}).rule())
     known = None if columns is None else [str(name) for name in columns]
     for literal in literals:
         if known is not None and literal.column not in known:

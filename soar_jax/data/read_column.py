@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import FloatArray, InputError
+from soar_jax._base import FloatArray, InputError, Plain
 from soar_jax.data.cells import moments_in, numbers_in
-from soar_jax.data.columns import CATEGORY, DATETIME
+from soar_jax.data.columns import CATEGORY, DATETIME, level_text
 from soar_jax.data.spelling import short_name
 
 ZONELESS, UTC = "none", "utc"
@@ -100,6 +100,16 @@ def _read_levels(series: pd.Series, read_as: str) -> Read:
         numbers = numbers_in(series)
         series = series.astype(object).where(np.isnan(numbers), numbers)
     return Read(series, 0, 0)
+
+
+def contradicts(series: pd.Series, order: Sequence[Plain] | None) -> bool:
+    """Whether a column has an order of its own in which two of these levels stand the other way round."""
+    if order is None or not isinstance(series.dtype, pd.CategoricalDtype) or not series.dtype.ordered:
+        return False
+    place = {level_text(level): i for i, level in enumerate(order)}
+    texts = (level_text(level) for level in series.dtype.categories)
+    places = [place[text] for text in texts if text in place]
+    return places != sorted(places)
 
 
 def _said(read_as: str) -> str:

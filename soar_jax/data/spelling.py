@@ -67,6 +67,12 @@ def level_as_text(value: Plain | None) -> str:
     return quoted(value if isinstance(value, str) else level_text(value))
 
 
+def bound_level_as_text(value: Plain | None) -> str:
+    """Spell a level that may stand before a name, as the lower end of an interval."""
+    text = level_as_text(value)
+    return text if text.startswith('"') or name_text(text) == text else quoted(text)
+
+
 def is_number(text: str) -> bool:
     """Say whether a text would be read as a number."""
     try:

@@ -10,7 +10,7 @@ import difflib
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ import pandas as pd
 from soar_jax._base import BoolArray, InputError, IntArray, Plain
 from soar_jax.data.columns import CATEGORY, DATETIME, Column, ColumnValues, TableValues, plain_value
 from soar_jax.data.contract import Contract
-from soar_jax.data.cuts import cut_points, positions_per_cut
+from soar_jax.data.cuts import cut_points, cut_positions, positions_per_cut
 from soar_jax.data.frames import from_other_library
 from soar_jax.data.spelling import short_list, short_name
+
+_BINARY = 2
 
 
 def as_frame(X: Any) -> pd.DataFrame:
@@ -112,8 +114,10 @@ def _sort_key(value: Plain) -> tuple[int, float, str]:
     return (0, float(value), "") if is_number else (1, 0.0, str(value))
 
 
-def _describe_category(values: ColumnValues, y: BoolArray, weights: IntArray, keep: Any) -> Column:
-    """Choose the levels that are frequent enough for a literal of their own."""
+def _describe_category(
+    values: ColumnValues, y: BoolArray, weights: IntArray, keep: Any, max_bins: int, method: str
+) -> Column:
+    """Choose the levels that are frequent enough for a literal of their own, and of ordered ones the cuts."""
     series = values.series
     representative: dict[str, Plain] = {}
     for text, value in zip(values.level_texts, values.levels[1], strict=True):
@@ -127,7 +131,18 @@ def _describe_category(values: ColumnValues, y: BoolArray, weights: IntArray, ke
     kept = keep(positives, negatives) & (positives + negatives > 0)
     chosen = tuple(level for level, is_kept in zip(levels, kept, strict=True) if is_kept)
     has_other = bool((~kept & (positives + negatives > 0)).any())
-    return Column(str(series.name), CATEGORY, levels=chosen, has_other=has_other)
+    column = Column(str(series.name), CATEGORY, levels=chosen, has_other=has_other, order=values.order)
+    if values.order is None:
+        return column
+    # the names of an order differ, so that its places are those of `levels`
+    seen = np.flatnonzero(positives + negatives > 0)
+    if len(seen) <= _BINARY:  # "at most a" says no more than "= a"
+        return column
+    places = cut_positions(
+        positives[seen].astype(np.float64), negatives[seen].astype(np.float64), max_bins=max_bins, method=method
+    )
+    choices = positions_per_cut(len(seen), len(places)) if method == "supervised" else 1.0
+    return replace(column, cuts=tuple(float(seen[i]) for i in places), choices=choices)
 
 
 def describe_column(
@@ -139,7 +154,7 @@ def describe_column(
     """
     kind = values.kind
     if kind == CATEGORY:
-        return _describe_category(values, y, weights, keep)
+        return _describe_category(values, y, weights, keep, max_bins, method)
     numbers = values.ordered(kind)
     present = ~np.isnan(numbers) & (weights > 0)
     distinct, inverse = np.unique(numbers[present], return_inverse=True)

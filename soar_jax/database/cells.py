@@ -80,7 +80,7 @@ def code_expression(value: Any, column: Column, profile: Profile, codes: Codes) 
         for cell, level in zip(profile.values.cells(column), profile.values.series.tolist(), strict=True):
             if cell != column.missing_cell:
                 raw.setdefault(of_cell[cell], []).append(level)
-        rest = of_cell[len(column.levels)]
+        rest = of_cell[len(column.cell_levels)]
         branches += [(equals(value, levels), code) for code, levels in raw.items() if code != rest]
     else:
         rest = of_cell[len(column.cuts)]

@@ -84,7 +84,7 @@ class Levels(Profile):
             counted = np.zeros(column.num_cells, dtype=np.int64)
             np.add.at(counted, cells, weights)
             if column.kind == CATEGORY:
-                counted[len(column.levels)] += others
+                counted[len(column.cell_levels)] += others
             counts.append(counted)
         return counts[0], counts[1]
 

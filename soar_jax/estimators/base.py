@@ -393,7 +393,8 @@ class RuleSetClassifier(
         sets = []
         for side in (0, 1):
             mine = table[table["side"] == STATES[side]]
-            sets.append(RuleSet(self._label(side), tuple(Rule.from_literals(r) for r in mine["literals"])))
+            rules = tuple(Rule.from_literals(literals, self._contract.orders) for literals in mine["literals"])
+            sets.append(RuleSet(self._label(side), rules))
         self.positive_rules_, self.negative_rules_ = sets
         self.features_used_ = list(dict.fromkeys([*sets[0].columns, *sets[1].columns]))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import MAX_RULES, InputError, check_whole
+from soar_jax._base import MAX_RULES, InputError, Plain, check_whole
 from soar_jax.candidates.constraints import (
     Constraints,
     Direction,
@@ -118,12 +118,12 @@ def _read_forbid(
 def _one_literal(entry: Any, table: TableValues) -> Literal:
     if isinstance(entry, str):
         try:
-            found: Sequence[Literal] = parse_literals(entry)
+            found: Sequence[Literal] = parse_literals(entry, orders=_orders(table))
         except InputError:
             _check_name(entry, table, "forbid")  # most likely a column's name: the nearest one helps more
             raise
     else:
-        found = _rule(entry, "forbid").conditions
+        found = _rule(entry, "forbid", _orders(table)).conditions
     if len(found) != 1:
         raise InputError(
             f"forbid has {entry!r}, which is {len(found)} literals; give a column, a pair of columns or one literal."
@@ -145,23 +145,34 @@ def _listed(value: Any, what: str, of: str) -> Sequence[Any]:
 # -- require ----------------------------------------------------------------------------------
 
 
-def _rule(entry: Any, what: str) -> Rule:
+def _orders(table: TableValues) -> dict[str, tuple[Plain, ...]]:
+    """Levels of ordered categories by column."""
+    return {name: order for name in table.frame.columns if (order := table[name].order) is not None}
+
+
+def _rule(entry: Any, what: str, orders: Mapping[str, Sequence[Plain]]) -> Rule:
     """Take a rule as text, as a `Rule`, a `Literal`, a triple, or a list of those."""
     if isinstance(entry, Rule):
-        return entry
+        return entry.in_orders(orders)
     if isinstance(entry, Literal):
-        return Rule((entry,))
+        return Rule((entry,)).in_orders(orders)
     if isinstance(entry, str):
-        return Rule(parse_literals(entry))
+        return Rule(parse_literals(entry, orders=orders))
     if isinstance(entry, tuple | list) and entry:
         if isinstance(entry[0], str):
-            return Rule((_triple(entry, what),))
-        return Rule(tuple(one if isinstance(one, Literal) else _triple(one, what) for one in entry))
+            return Rule((_triple(entry, what),)).in_orders(orders)
+        literals = tuple(one if isinstance(one, Literal) else _triple(one, what) for one in entry)
+        return Rule(literals).in_orders(orders)
     raise InputError(f"{what} wants text such as 'age > 30 and sex = F', a Rule or its literals, got {entry!r}.")
 
 
-def required_rules(require: Any, labels: Sequence[Any]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """Read the rules of each side that must be in; whether a table has their columns and levels is not asked."""
+def required_rules(
+    require: Any, labels: Sequence[Any], orders: Mapping[str, Sequence[Plain]]
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """Read the rules of each side that must be in; whether a table has their columns and levels is not asked.
+
+    ``orders`` has the levels of ordered categories by column.
+    """
     if require is None:
         return (), ()
     if not isinstance(require, Mapping):
@@ -172,14 +183,14 @@ def required_rules(require: Any, labels: Sequence[Any]) -> tuple[tuple[Rule, ...
     for name, rules in require.items():
         side = _side_of(name, labels)
         for entry in _listed(rules, f"require[{name!r}]", "rules"):
-            sides[side][_rule(entry, f"require[{name!r}]")] = None
+            sides[side][_rule(entry, f"require[{name!r}]", orders)] = None
     return tuple(sides[0]), tuple(sides[1])
 
 
 def _read_require(
     require: Any, table: TableValues, labels: Sequence[Any], single: bool
 ) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    sides = required_rules(require, labels)
+    sides = required_rules(require, labels, _orders(table))
     if single and sides[1]:
         raise InputError("require has rules for the negative class, but this model has positive rules only.")
     for rule in (*sides[0], *sides[1]):
@@ -222,14 +233,14 @@ def _read_directions(directions: Any, table: TableValues) -> dict[str, Direction
     return found
 
 
-def _values_in_order(values: ColumnValues, name: str) -> tuple[float, float] | None:
+def _values_in_order(values: ColumnValues, name: str) -> tuple[Plain, Plain] | None:
     if values.kind != CATEGORY:
         return None
     both = two_values(values)
-    if both is None:
+    if both is None and values.order is None:
         raise InputError(
             f"directions names column {name!r}, which is a category: its levels have no order. Turn it into a number, "
-            "or leave it out of directions."
+            "or into an ordered category, or leave it out of directions."
         )
     return both
 

@@ -80,7 +80,11 @@ class EditingMixin(PredictionMixin):
         """
         check_is_fitted(self, "classes_")
         return self._edit(
-            Change(self._side(side), None, read_rule(rule, self._column_names)), reason, X, y, sample_weight
+            Change(self._side(side), None, read_rule(rule, self._column_names, self._contract.orders)),
+            reason,
+            X,
+            y,
+            sample_weight,
         )
 
     def without_rule(self, rule: Any, *, reason: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -95,7 +99,7 @@ class EditingMixin(PredictionMixin):
             As in `with_rule`.
         """
         check_is_fitted(self, "classes_")
-        side, removed = find_rule((self.positive_rules_, self.negative_rules_), rule)
+        side, removed = find_rule((self.positive_rules_, self.negative_rules_), rule, self._contract.orders)
         return self._edit(Change(side, removed, None), reason, X, y, sample_weight)
 
     def replace_rule(
@@ -113,8 +117,14 @@ class EditingMixin(PredictionMixin):
             As in `with_rule`.
         """
         check_is_fitted(self, "classes_")
-        side, removed = find_rule((self.positive_rules_, self.negative_rules_), old)
-        return self._edit(Change(side, removed, read_rule(rule, self._column_names)), reason, X, y, sample_weight)
+        side, removed = find_rule((self.positive_rules_, self.negative_rules_), old, self._contract.orders)
+        return self._edit(
+            Change(side, removed, read_rule(rule, self._column_names, self._contract.orders)),
+            reason,
+            X,
+            y,
+            sample_weight,
+        )
 
     # -- how ----------------------------------------------------------------------------------
 
@@ -155,7 +165,7 @@ class EditingMixin(PredictionMixin):
     def _required(self) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
         """Rules of each side that must be in: those of the fit, or as its parameters say where it was loaded."""
         if not hasattr(self, "fitted_pair_"):
-            return required_rules(self.require, (self._label(0), self._label(1)))
+            return required_rules(self.require, (self._label(0), self._label(1)), self._contract.orders)
         positive, negative = (
             tuple(Rule(pattern) for pattern in pool.patterns[: pool.num_required])
             for pool in self.fitted_pair_.target.pools

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from soar_jax._base import InputError
 from soar_jax._json import Damaged, check_schema, sealed
-from soar_jax.data.check_contract import check_contract, check_literals, demand
+from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
 from soar_jax.data.learn import contract_of_rules
 from soar_jax.data.literals import Literal
 from soar_jax.export.schema import model_schema
@@ -17,6 +18,7 @@ from soar_jax.rules import Rule
 
 FORMAT_VERSION = 3
 _COVERED = {"positive": ("CTP", "CFP", "AAP", "AAN"), "negative": ("CTN", "CFN", "AAP", "AAN")}
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?)?")
 _BY_KIND = ("rule_alpha", "rule_beta", "searched", "pool_size")
 
 
@@ -73,7 +75,7 @@ def _check_meaning(content: dict[str, Any]) -> None:
     demand(len({type(label) for label in content["classes"]}) == 1, "classes are of two types")
     num_rows = sum(content["training_taxonomy"].values())
     demand(num_rows > 0, "training_taxonomy counts no row")
-    kinds = check_contract(content["contract"], names)
+    kinds, orders = check_contract(content["contract"], names), orders_in(content["contract"])
     demand(
         content["contract"]["has_names"] == content["has_feature_names"], "contract.has_names is not that of the model"
     )
@@ -81,9 +83,12 @@ def _check_meaning(content: dict[str, Any]) -> None:
     demand(sides == sorted(sides, reverse=True), "rules do not begin with the positive ones")
     for i, rule in enumerate(content["rules"]):
         where = f"rules[{i}]"
-        check_literals(rule["literals"], names, kinds, where)
+        check_literals(rule["literals"], names, kinds, where, orders)
+        texts = [value for column, op, value in rule["literals"] if op in ("<=", ">") and column not in orders]
+        are_dates = all(_DATE.fullmatch(text) for text in texts if isinstance(text, str))
+        demand(are_dates, f"{where} has a cut point that is neither a number nor a date")
         demand(rule["length"] == len(rule["literals"]), f"{where}.length is not the number of its literals")
-        text = str(Rule.from_literals(rule["literals"]))
+        text = str(Rule.from_literals(rule["literals"], orders))
         demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
         demand(rule["support"] <= num_rows, f"{where}.support is more than there are rows")
     for side, cases in _COVERED.items():

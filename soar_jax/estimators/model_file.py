@@ -134,12 +134,13 @@ def model_from_dict(content: dict[str, Any], kinds: Mapping[str, type]) -> Any:
             columns += ["fresh_support", "fresh_precision", "fresh_low", "fresh_high"]
         rules = pd.DataFrame(content["rules"], columns=columns)
         rules["literals"] = [tuple(tuple(literal) for literal in literals) for literals in rules["literals"]]
-        rules["rule"] = [str(Rule.from_literals(literals)) for literals in rules["literals"]]
+        nothing = {"columns": (), "has_names": content["has_feature_names"], "missing_words": (), "num_rows": 0}
+        model._contract = Contract.from_dict(content.get("contract", nothing))
+        orders = model._contract.orders
+        rules["rule"] = [str(Rule.from_literals(literals, orders)) for literals in rules["literals"]]
         rules["aliases"] = [tuple(a) for a in rules["aliases"]]
         rules.insert(0, "class", [model._label(0 if side == "positive" else 1) for side in rules["side"]])
         model._set_rules(rules)
-        nothing = {"columns": (), "has_names": content["has_feature_names"], "missing_words": (), "num_rows": 0}
-        model._contract = Contract.from_dict(content.get("contract", nothing))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"The model file is damaged: {type(error).__name__}: {short_name(error, 200)}") from error
     return model

@@ -35,17 +35,25 @@ class Condition:
     ----------
     column : str
     op : str
-        One of ``==``, ``!=``, ``<=``, ``>``, ``missing``.
+        One of ``==``, ``!=``, ``in``, ``<=``, ``>``, ``missing``. A comparison of ordered levels is ``in`` the levels
+        that are meant: no other system knows their order.
     reading : str
         How the cell is read: ``"level"``, ``"number"``, ``"moment"`` (microseconds since 1970 UTC) or ``"missing"``.
-    value : str, float or None
-        Level text, or cut as float64.
+    value : str, tuple of str, float or None
+        Level text, level texts, or cut as float64.
     """
 
     column: str
     op: str
     reading: str
-    value: str | float | None
+    value: str | tuple[str, ...] | float | None
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Level texts that it compares with."""
+        if self.reading != LEVEL:
+            return ()
+        return self.value if isinstance(self.value, tuple) else (str(self.value),)
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,8 @@ def _condition(literal: Literal) -> Condition:
         return Condition(column, op, MISSING, None)
     if not literal.kind.is_bound:
         return Condition(column, op, LEVEL, level_text(value))
+    if literal.order is not None:
+        return Condition(column, "in", LEVEL, tuple(level_text(level) for level in literal.members))
     if isinstance(value, str):
         moment = microseconds_of(value)
         moment = math.inf if moment >= _LATEST else -math.inf if moment < _EARLIEST else moment
@@ -171,6 +181,9 @@ def _condition(literal: Literal) -> Condition:
 def _columns(rules: Sequence[ExportedRule]) -> list[ExportedColumn]:
     conditions = [condition for rule in rules for condition in rule.conditions]
 
+    def levels(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(level for c in conditions if c.column == name for level in c.levels))
+
     def values(name: str, reading: str) -> tuple[object, ...]:
         mine = (c.value for c in conditions if c.column == name and c.reading == reading)
         return tuple(dict.fromkeys(mine))
@@ -178,7 +191,7 @@ def _columns(rules: Sequence[ExportedRule]) -> list[ExportedColumn]:
     return [
         ExportedColumn(
             name,
-            values(name, LEVEL),  # type: ignore[arg-type]
+            levels(name),
             values(name, NUMBER),  # type: ignore[arg-type]
             values(name, MOMENT),  # type: ignore[arg-type]
             bool(values(name, MISSING)),

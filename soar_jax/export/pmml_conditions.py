@@ -47,6 +47,9 @@ class Conditions:
         name, op, value = condition.column, condition.op, condition.value
         if condition.reading == MISSING:
             return apply("isMissing", ref(name))
+        if op == "in":
+            same_as = [self._has_level(name, level) for level in condition.levels]
+            return all_of("or", same_as) if same_as else constant("false", "boolean")
         if condition.reading == LEVEL:
             same = self._has_level(name, str(value))
             return same if op == "==" else all_of("and", [apply("isNotMissing", ref(name)), apply("not", same)])

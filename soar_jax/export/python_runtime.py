@@ -131,6 +131,8 @@ def fires(conditions: Any, row: Any, read: Any) -> bool:
                 holds = cell == value
             elif operator == "!=":
                 holds = cell != value
+            elif operator == "in":
+                holds = cell in value
             else:
                 holds = cell <= value if operator == "<=" else cell > value
         if not holds:

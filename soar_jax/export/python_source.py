@@ -68,7 +68,7 @@ def _rule(rule: ExportedRule) -> list[str]:
     ]
 
 
-def _value(value: str | float | None) -> str:
+def _value(value: str | tuple[str, ...] | float | None) -> str:
     return f'float("{value!r}")' if isinstance(value, float) and math.isinf(value) else repr(value)
 
 

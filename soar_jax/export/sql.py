@@ -164,7 +164,11 @@ def _comparison(writer: Dialect, condition: Condition, i: int) -> str:
     if condition.reading == MISSING:
         return f"{MISSING}_{i} = 1"
     if condition.reading == LEVEL:
+        if condition.op == "in":
+            listed = ", ".join(writer.text(level) for level in condition.levels)
+            return f"{LEVEL}_{i} IN ({listed})" if listed else "1 = 0"
         return f"{LEVEL}_{i} {'=' if condition.op == '==' else '<>'} {writer.text(str(condition.value))}"
+    assert not isinstance(condition.value, tuple)
     return f"{condition.reading}_{i} {condition.op} {writer.number(float(condition.value or 0.0))}"
 
 

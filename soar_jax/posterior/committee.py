@@ -205,7 +205,9 @@ class Committee:
     def load(cls, path: str | os.PathLike[str]) -> Committee:
         """Read a committee from JSON."""
         content = committee_content(path)
-        positive, negative = (tuple(Rule.from_literals(rule) for rule in side) for side in content["rules"])
+        contract = None if content["contract"] is None else Contract.from_dict(content["contract"])
+        orders = {} if contract is None else contract.orders
+        positive, negative = (tuple(Rule.from_literals(rule, orders) for rule in side) for side in content["rules"])
         pairs = content["pairs"]
         included = [
             _membership([pair["rules"][side] for pair in pairs], len(rules))
@@ -222,7 +224,7 @@ class Committee:
             tuple(content["columns"]),
             content["verdict"],
             content["is_trusted"],
-            None if content["contract"] is None else Contract.from_dict(content["contract"]),
+            contract,
         )
 
 

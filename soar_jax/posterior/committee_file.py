@@ -14,7 +14,7 @@ from typing import Any
 from soar_jax._base import EditedModelWarning, InputError
 from soar_jax._json import SEAL, Damaged, check_schema, checksum, read_json, read_text, sealed
 from soar_jax._names import short_name
-from soar_jax.data.check_contract import check_contract, check_literals, demand
+from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
 from soar_jax.data.learn import contract_of_rules
 from soar_jax.data.literals import Literal
 
@@ -80,11 +80,12 @@ def _check_meaning(content: dict[str, Any]) -> None:
     names = content["columns"]
     demand(len({type(label) for label in content["classes"]}) == 1, "classes are of two types")
     kinds: dict[str, str] = {}
+    orders: dict[str, list[Any]] = {}
     if content["contract"] is not None:
-        kinds = check_contract(content["contract"], names)
+        kinds, orders = check_contract(content["contract"], names), orders_in(content["contract"])
     for side, rules in enumerate(content["rules"]):
         for i, literals in enumerate(rules):
-            check_literals(literals, names, kinds, f"rules[{side}][{i}]")
+            check_literals(literals, names, kinds, f"rules[{side}][{i}]", orders)
     for i, pair in enumerate(content["pairs"]):
         for side, members in enumerate(pair["rules"]):
             most = len(content["rules"][side])

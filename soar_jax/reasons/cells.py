@@ -3,7 +3,7 @@
 A cell stands for all values of a column on which the same literals of the rules hold: a bin between two cut points, a
 level, or any other level. What "any value" of a column means follows from its literals. A column with cut points holds
 any number (or moment) and the levels that rules name. A column with levels only holds those and any other one, except
-that True and False have no third.
+that True and False have no third. A column of ordered levels holds all of these, in their order, and any other one.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ class ColumnCells:
     cells: tuple[Cell, ...]
 
     @property
+    def order(self) -> tuple[Plain, ...] | None:
+        """Levels of an ordered category that rules compare, the lowest first: its first cells."""
+        return next((z.order for z in self.literals if z.order is not None), None)
+
+    @property
     def full(self) -> int:
         """All cells, one bit each; bit 0 is `KEPT`."""
         return ((1 << len(self.cells)) - 1) << 1
@@ -118,17 +123,18 @@ def parts_of(rule: Rule) -> dict[str, tuple[Literal, ...]]:
 
 
 def _cells(literals: tuple[Literal, ...]) -> tuple[Cell, ...]:
-    levels: dict[str, Plain] = {}
+    order = next((z.order for z in literals if z.order is not None), ())
+    levels: dict[str, Plain] = {level_text(level): level for level in order}
     for literal in literals:
         if literal.op in ("==", "!=") and literal.value is not None:
             levels.setdefault(level_text(literal.value), literal.value)
-    bounds = [z.value for z in literals if z.kind.is_bound and z.value is not None]
+    bounds = [z.value for z in literals if z.kind.is_bound and z.value is not None and z.order is None]
     cuts = sorted({float(v) for v in bounds if not isinstance(v, str) and not math.isnan(v)})
     moments = sorted({microseconds_of(v) for v in bounds if isinstance(v, str)})
     found = _bins(NUMBER, cuts, 1.0, math.inf, set(levels))
     found += _bins(MOMENT, moments, _DAY, _LATEST, set())
     found += [Cell(LEVEL, value) for value in levels.values()]
-    is_closed = bool(levels) and all(isinstance(value, bool) for value in levels.values())
+    is_closed = bool(levels) and not order and all(isinstance(value, bool) for value in levels.values())
     if is_closed and len(levels) == 1:
         found.append(Cell(LEVEL, not next(iter(levels.values()))))
     if not bounds and not is_closed:

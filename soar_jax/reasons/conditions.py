@@ -34,9 +34,32 @@ def alternatives_of(column: ColumnCells, bits: int) -> tuple[tuple[Literal, ...]
             found.append((*bounds, *(Literal(name, "!=", c.value) for c in spared)))
     if any(c.kind == OTHER for c in mine):
         found.append(tuple(Literal(name, "!=", c.value) for c in spared))
+    elif column.order is not None:
+        found += _ordered_alternatives(column, bits)
     else:
         found += [(Literal(name, "==", c.value),) for c in mine if c.kind == LEVEL]
     return tuple(found)
+
+
+def _ordered_alternatives(column: ColumnCells, bits: int) -> list[tuple[Literal, ...]]:
+    """Say levels as runs along their order; the lowest level alone needs no comparison, and so for the highest."""
+    name, order = column.column, column.order
+    assert order is not None
+    places = [place for place in range(len(column.cells)) if bits >> (place + 1) & 1]
+    runs: list[list[int]] = []
+    for place in places:
+        # the cells after those of the order are levels that it does not have
+        touches = bool(runs) and runs[-1][-1] == place - 1 and place < len(order)
+        runs = [*runs[:-1], [*runs[-1], place]] if touches else [*runs, [place]]
+    found: list[tuple[Literal, ...]] = []
+    for run in runs:
+        if len(run) == 1:
+            found.append((Literal(name, "==", column.cells[run[0]].value),))
+            continue
+        low = [] if run[0] == 0 else [Literal(name, ">", order[run[0] - 1], order)]
+        is_open = run[-1] == len(order) - 1 and bool(low)
+        found.append((*low, *([] if is_open else [Literal(name, "<=", order[run[-1]], order)])))
+    return found
 
 
 def condition_text(column: str, alternatives: Sequence[Sequence[Literal]]) -> str:
@@ -63,7 +86,12 @@ def runs_of(column: ColumnCells, bits: int, kind: str) -> list[Run]:
 
 
 def example_of(
-    column: ColumnCells, bits: int, number: float, moment: float, known_levels: Sequence[Plain] = ()
+    column: ColumnCells,
+    bits: int,
+    number: float,
+    moment: float,
+    known_levels: Sequence[Plain] = (),
+    rank: float = math.nan,
 ) -> Plain:
     """Pick a value in one of the cells: the nearest to a row's number or moment, or a level that is known.
 
@@ -76,6 +104,8 @@ def example_of(
         The row's value as the column is read; NaN where it cannot be.
     known_levels : sequence
         Levels of the column beside those of the rules, tried where any other level serves.
+    rank : float
+        The place of the row's value among ordered levels; NaN where it has none.
     """
     mine = column.members(bits)
     has_levels = any(c.kind == LEVEL for c in column.cells)
@@ -90,9 +120,11 @@ def example_of(
             tries = [step.into(run, present) for run in runs_of(column, bits, kind)]
             value = min(tries, key=lambda v: _gap(v, present))
         return _plain(value, kind)
-    level = next((c.value for c in mine if c.kind == LEVEL), None)
-    if level is not None:
-        return level
+    levels = [c for c in mine if c.kind == LEVEL]
+    if levels and column.order is not None:
+        return min(levels, key=lambda c: _gap(column.cells.index(c), rank)).value
+    if levels:
+        return levels[0].value
     names = {level_text(c.value) for c in column.cells if c.kind == LEVEL}
     other = next((level for level in known_levels if level_text(level) not in names), None)
     return mine[0].value if other is None else other
@@ -152,9 +184,12 @@ def _plain(value: float, kind: str) -> Plain:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-def direction_bits(column: ColumnCells, direction: str, number: float, moment: float) -> int:
+def direction_bits(column: ColumnCells, direction: str, number: float, moment: float, rank: float = math.nan) -> int:
     """Cells all of whose values lie above (``"+"``) or below (``"-"``) a row's value; none where it has none."""
     bits = 0
+    if column.order is not None:
+        places = range(len(column.order))
+        return sum(2 << i for i in places if (i > rank if direction == "+" else i < rank))
     for i, cell in enumerate(column.cells):
         if _lies(cell, direction, moment if cell.kind == MOMENT else number):
             bits |= 2 << i
@@ -172,5 +207,7 @@ def _lies(cell: Cell, direction: str, present: float) -> bool:
 
 
 def is_ordered(column: ColumnCells) -> bool:
-    """Whether "more" means something: the column has cut points, or its levels are numbers."""
+    """Whether "more" means something: the column has cut points, or its levels are numbers or have an order."""
+    if column.order is not None:
+        return True
     return any(c.kind in (NUMBER, MOMENT) or (c.kind == LEVEL and not isinstance(c.value, str)) for c in column.cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,6 +131,11 @@ def _side_of(model: RuleModel, label: Any, *, is_other: bool) -> int:
     return 1 - side if is_other else side
 
 
+def _rank(column: ColumnCells, row: TableValues) -> float:
+    """Place of the row's value among ordered levels; NaN where it has none."""
+    return math.nan if column.order is None else float(row[column.column].ranks(column.order)[0])
+
+
 def _numbers(column: str, row: TableValues) -> tuple[float, float]:
     values = row[column]
     return float(values.numbers[0]), float(values.moments[0])
@@ -139,7 +145,9 @@ def _allowed(column: ColumnCells, row: TableValues, limits: Limits) -> int:
     if column.column in limits.fixed:
         return 0
     direction = (limits.directions or {}).get(column.column)
-    return column.full if direction is None else direction_bits(column, direction, *_numbers(column.column, row))
+    if direction is None:
+        return column.full
+    return direction_bits(column, direction, *_numbers(column.column, row), _rank(column, row))
 
 
 def _contrast(
@@ -152,7 +160,8 @@ def _contrast(
     changes = []
     for name in sorted(box, key=model.columns.index):
         alternatives = alternatives_of(cells[name], box[name])
-        example = example_of(cells[name], box[name], *_numbers(name, row), known_levels.get(name, ()))
+        known, rank = known_levels.get(name, ()), _rank(cells[name], row)
+        example = example_of(cells[name], box[name], *_numbers(name, row), known, rank)
         text = condition_text(name, alternatives)
         changes.append(Change(name, plain_cell(row[name].series.iloc[0]), text, example, alternatives))
     contrast = Contrast(tuple(changes), ())

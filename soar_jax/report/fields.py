@@ -45,7 +45,8 @@ def cell_places(column: ColumnCells, values: TableValues) -> IntArray:
     """Cell of each row, by which literals hold on it; -1 where its value is missing or none of the cells."""
     weights = 1 << np.arange(len(column.literals), dtype=object)  # Python's whole numbers: there may be many literals
     of_cell: dict[int, int] = {}
-    for place in range(len(column.cells)):
+    num_ordered = 0 if column.order is None else len(column.order)
+    for place in range(num_ordered, len(column.cells)):
         truth = [bool(column.truth[z] >> (place + 1) & 1) for z in column.literals]
         of_cell.setdefault(int(sum(w for w, holds in zip(weights, truth, strict=True) if holds)), place)
     series = values[column.column]
@@ -53,6 +54,9 @@ def cell_places(column: ColumnCells, values: TableValues) -> IntArray:
     distinct, inverse = np.unique(holds, axis=0, return_inverse=True)
     codes = [int(sum(w for w, is_true in zip(weights, row, strict=True) if is_true)) for row in distinct]
     found = np.array([of_cell.get(code, -1) for code in codes], dtype=np.int64)[inverse.reshape(-1)]
+    if column.order is not None:  # literals need not tell these apart
+        ranks = series.ranks(column.order)
+        found = np.where(np.isnan(ranks), found, ranks).astype(np.int64)
     return np.where(series.is_missing, -1, found)
 
 
@@ -73,6 +77,8 @@ def describe_field(
         "scale": max(max(cuts) - min(cuts), abs(max(cuts)) / 10, 1e-9) if cuts else 1,
         "options": _options(column, kind, words),
     }
+    if column.order is not None:
+        described["ordered"] = len(column.order)
     if kind == MOMENT:
         described["hasTime"] = any("T" in moment_text(x) for x in cuts)
     if frame is not None and places is not None:

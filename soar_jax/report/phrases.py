@@ -46,13 +46,14 @@ def phrase(words: Words, literal: Literal) -> str:
         return mine.phrases[kind].replace("{}", said)
     if not literal.kind.is_bound and mine.levels.get(level_text(value)) is not None:
         return said if kind == "is" else f"not {said}"
-    return (_DAYS if literal.kind.is_bound and isinstance(value, str) else _DEFAULTS)[kind].format(label, said)
+    is_day = literal.kind.is_bound and literal.order is None and isinstance(value, str)
+    return (_DAYS if is_day else _DEFAULTS)[kind].format(label, said)
 
 
 def _ordered_level(mine: ColumnWords, literal: Literal) -> str | None:
     """Say a bound on codes that have names by the name next to the cut: "Bachelor's degree or more"."""
     codes = sorted((float(code), text) for code, text in mine.levels.items() if is_number(code))
-    if not codes or isinstance(literal.value, str) or literal.value is None:
+    if not codes or literal.order is not None or isinstance(literal.value, str) or literal.value is None:
         return None
     if literal.op == ">":
         return next((f"{text} or more" for code, text in codes if code > literal.value), None)

@@ -49,6 +49,7 @@ function makeEngine(data) {
     const [, op, reading, wanted] = condition;
     if (op === MISSING) return isAbsent(value);
     if (isAbsent(value)) return null;
+    if (op === "in") return wanted.includes(levelText(value));
     if (reading === "level") return (levelText(value) === wanted) === (op === "==");
     const read = reading === "moment" ? momentOf(value) : numberOf(value);
     return op === "<=" ? read <= wanted : read > wanted;
@@ -267,6 +268,11 @@ function makeEngine(data) {
         const far = Number.isFinite(present) ? Math.abs(taken - present) / column.scale : 0.5;
         offer(isMoment ? momentText(taken) : String(taken), far);
       } else {
+        const place = isAbsent(value) ? -1 : column.cells.findIndex((x) => x.value === levelText(value));
+        if (place >= 0 && place < column.ordered && k < column.ordered) {
+          offer(cell.value, Math.abs(k - place) / column.ordered);
+          continue;
+        }
         const share = column.common ? column.common[k] : 0;
         const known = cell.kind === "other" ? column.options.find(([v]) => column.cells.every((x) => x.value !== v)) : null;
         offer(known ? known[0] : cell.value, (cell.kind === "other" ? 1.05 : 1) - share / 100);
