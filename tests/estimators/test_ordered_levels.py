@@ -272,7 +272,7 @@ def test_sql_gives_the_answers_of_predict(fitted, later, engine):
     assert np.allclose([row[2] for row in found], model.predict_proba(later)[:, 1])
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore")  # of the database library, as in the tests of databases
 def test_a_database_predicts_by_the_order_of_the_model(fitted, later):
     ibis = pytest.importorskip("ibis")
     texts = [value if isinstance(value, str) else None for value in later["severity"]]
