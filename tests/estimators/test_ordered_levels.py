@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import InputError, LevelOrderWarning, NothingFoundWarning, Rule, SOARClassifier
+from soar_jax import InputError, LevelOrderWarning, NothingFoundWarning, Rule, SOARClassifier, UntrustedPosteriorWarning
 from soar_jax.data.columns import ColumnValues
 from soar_jax.data.items import build_items
 from soar_jax.data.read import read_table
@@ -244,7 +244,8 @@ def test_a_literal_without_an_order_takes_that_of_the_column_or_refuses():
 def test_a_saved_committee_keeps_the_order(fitted, later, tmp_path):
     X, y, _ = fitted
     model = SOARClassifier(**QUICK).fit(X, y)
-    committee = model.sample_posterior(100, 2, num_warmup=100).committee()
+    with pytest.warns(UntrustedPosteriorWarning):
+        committee = model.sample_posterior(100, 2, num_warmup=100).committee()
     committee.save(tmp_path / "committee.json")
     found = load(tmp_path / "committee.json").predict_proba(later)
     assert np.allclose(found, committee.predict_proba(later))
@@ -271,10 +272,14 @@ def test_sql_gives_the_answers_of_predict(fitted, later, engine):
     assert np.allclose([row[2] for row in found], model.predict_proba(later)[:, 1])
 
 
+@pytest.mark.filterwarnings("ignore")  # of the database library, as in the tests of databases
 def test_a_database_predicts_by_the_order_of_the_model(fitted, later):
     ibis = pytest.importorskip("ibis")
-    rows = later.assign(id=range(len(later)), severity=later["severity"].where(later["severity"].notna(), None))
-    found = fitted[2].predict_table(ibis.duckdb.connect().create_table("t", rows)).execute().sort_values("id")
+    texts = [value if isinstance(value, str) else None for value in later["severity"]]
+    con = ibis.duckdb.connect()
+    con.raw_sql("CREATE TABLE t (id INTEGER, severity VARCHAR)")
+    con.con.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+    found = fitted[2].predict_table(con.table("t")).execute().sort_values("id")
     assert found["state"].tolist() == expected(later)
 
 
