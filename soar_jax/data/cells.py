@@ -23,8 +23,6 @@ _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)"
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
 _MICROSECOND = timedelta(microseconds=1)
-_DOUBLE = 8
-"""Bytes of a float64."""
 _FARTHEST = timedelta(hours=14)
 """No place is farther from UTC; exports read times alike."""
 
@@ -92,13 +90,7 @@ def distinct_cells(series: pd.Series) -> tuple[np.ndarray, list[Any]]:
             f"Column {series.name!r} holds values that cannot be compared; "
             "turn lists, sets or dictionaries into plain columns first."
         ) from None
-    return codes, cells_of(uniques)
-
-
-def cells_of(distinct: Any) -> list[Any]:
-    """List an index or array cell by cell; single precision stays so, as a longer float would get another name."""
-    is_single = distinct.dtype.kind == "f" and distinct.dtype.itemsize < _DOUBLE
-    return list(distinct.to_numpy(dtype=f"f{distinct.dtype.itemsize}") if is_single else distinct)
+    return codes, list(uniques)
 
 
 def numbers_in(series: pd.Series) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, Plain
-from soar_jax.data.cells import cells_of, distinct_cells, moments_in, numbers_in
+from soar_jax.data.cells import distinct_cells, moments_in, numbers_in
 
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
@@ -106,7 +106,7 @@ class ColumnValues:
         """Code of each value (-1: missing) and the value behind each code."""
         series = self.series
         if isinstance(series.dtype, pd.CategoricalDtype):
-            return series.cat.codes.to_numpy().astype(np.int64), cells_of(series.cat.categories)
+            return series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories)
         codes, uniques = distinct_cells(series)
         return codes.astype(np.int64), uniques
 

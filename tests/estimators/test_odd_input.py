@@ -80,18 +80,6 @@ def test_single_precision_levels_survive():
     assert (model.predict(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7)})) == NEAR).all()
 
 
-def test_single_precision_has_the_same_level_names_in_every_type_of_column():
-    single = pd.Series(np.array([0.1, 0.7, 0.25], dtype=np.float32))
-    kinds = ["float32", "Float32", "float32[pyarrow]", "category"]
-    for series in [*(single.astype(kind) for kind in kinds), single.astype("Float32").astype("category")]:
-        values = ColumnValues(series)
-        assert sorted(values.level_texts) == ["0.1", "0.25", "0.7"]
-        assert np.array_equal(values.numbers, single.to_numpy(np.float64))
-    model = fit(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7).astype(np.float32)}))
-    assert {str(rule) for rule in (*model.positive_rules_, *model.negative_rules_)} <= {"a = 0.1", "a = 0.7"}
-    assert (model.predict(pd.DataFrame({"a": np.where(NEAR, 0.1, 0.7)})) == NEAR).all()
-
-
 def test_a_whole_number_beyond_float64_is_as_large_as_can_be():
     values = [10**400, -(10**400), 3, "1e400", "x", None]
     read = ColumnValues(pd.Series(values, dtype=object)).numbers
