@@ -16,7 +16,11 @@ _BATCHES_PER_CHAIN = 5
 
 
 class Block(NamedTuple):
-    """What one block of rounds leaves behind; ``draws.included`` is packed."""
+    """What one block of rounds leaves behind; ``draws.included`` is packed.
+
+    A kept block has an empty ``sums.inclusion``: memberships by temperature would take more room than the draws, and
+    are needed added up only.
+    """
 
     sums: RoundSums
     draws: Draw

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soar_jax._base import BoolArray, FloatArray
+from soar_jax._base import BoolArray, FloatArray, WordArray
 from soar_jax.score.readings import Reading, Readings
 from soar_jax.score.target import Target
 
@@ -36,10 +36,10 @@ class Memory:
     def __init__(self, target: Target) -> None:
         self._pools, self._layout = target.merged
         self._num_slots = target.num_slots
-        self._readings: Readings[BoolArray] = Readings(NUM_READINGS, self._is_same)
+        self._readings: Readings[BoolArray] = Readings(NUM_READINGS, self._are_same)
 
-    def _is_same(self, differs: np.ndarray) -> bool:
-        return bool(np.add(*self._layout.counts(differs[None]))[0] < SAME_READING * self._layout.num_rows)
+    def _are_same(self, differs: WordArray) -> BoolArray:
+        return np.asarray(np.add(*self._layout.counts(differs)) < SAME_READING * self._layout.num_rows)
 
     @property
     def pairs(self) -> BoolArray:
@@ -55,6 +55,8 @@ class Memory:
         """Look at draws: membership, (num, 2, bytes), eight patterns per byte, and log joints."""
         _, first = np.unique(packed.reshape(len(packed), -1), axis=0, return_index=True)
         for i in first[np.argsort(-log_joint[first], kind="stable")]:
+            if self._readings.is_out_of_reach(float(log_joint[i])):
+                return  # so are all that are worth less
             included = np.unpackbits(packed[i], axis=-1, count=self._num_slots).astype(bool)
             self.put(included.reshape(-1), float(log_joint[i]))
 

@@ -115,7 +115,7 @@ class _Run:
         """Add blocks of draws until there are enough or the time is over; at least one."""
         while len(self.blocks) < num_blocks and (not self.blocks or self.clock.has_room_for(self.block_seconds)):
             block = self._advance(executor)
-            self.blocks.append(block)
+            self.blocks.append(self.sampler.meet(block))
             self.num_done += 1
             self._after("sampling", block, len(self.blocks), num_blocks)
 
@@ -139,8 +139,7 @@ class _Run:
             if verdict.is_enough:
                 return
             if not verdict.agrees and len(self.blocks) >= EPOCH * num_warmup and self.clock.share_left() > 0.5:  # noqa: PLR2004
-                for block in self.blocks:
-                    self.sampler.learn(block, BLOCK * self.thin)
+                self.sampler.learn_from_draws(self.blocks, BLOCK * self.thin)
                 self.sampler.adapt()
                 self.blocks = []
 

@@ -24,6 +24,7 @@ from soar_jax.sampling.plan import Plan
 from soar_jax.sampling.prior_draw import make_prior_tables
 from soar_jax.sampling.relatives import find_kinship
 from soar_jax.sampling.temper import (
+    Draw,
     Replicas,
     RoundSums,
     Setup,
@@ -118,6 +119,8 @@ class Sampler:
         self.is_warmup_cut = False
         self.learnt: RoundSums | None = None
         self.rounds_learnt = 0
+        self.met: RoundSums | None = None
+        """What rounds of draws left behind: warm-up may yet be made of them."""
         self.tools: list[Any] = [None] * len(plan)
         self.centre = _between(states.log_likelihood.mean(axis=0))
         self._is_compiled = False
@@ -179,11 +182,24 @@ class Sampler:
 
     def learn(self, block: Block, num_rounds: int) -> None:
         """Remember a block of warm-up until the next adaptation."""
-        sums, draws = block
-        self.learnt = sums if self.learnt is None else jax.tree.map(np.add, self.learnt, sums)
+        self.learnt = _added(self.learnt, block.sums)
+        self._remember(block.draws)
+        self.rounds_learnt += num_rounds
+
+    def meet(self, block: Block) -> Block:
+        """Add a block of draws to what was met; give back what is kept of it beside the draws: little."""
+        self.met = _added(self.met, block.sums)
+        return block._replace(sums=block.sums._replace(inclusion=np.zeros(0, np.int64)))
+
+    def learn_from_draws(self, blocks: Sequence[Block], num_rounds: int) -> None:
+        """Make warm-up of all blocks of draws since the last adaptation, of so many rounds each."""
+        self.learnt, self.rounds_learnt = self.met, len(blocks) * num_rounds
+        for block in blocks:
+            self._remember(block.draws)
+
+    def _remember(self, draws: Draw) -> None:
         log_joint = (draws.log_likelihood + draws.log_prior).reshape(-1)
         self.memory.keep(draws.included.reshape(len(log_joint), 2, -1), log_joint)
-        self.rounds_learnt += num_rounds
 
     def adapt(self) -> None:
         """Set ladder and weights from the blocks since the last adaptation."""
@@ -200,7 +216,7 @@ class Sampler:
             log_likelihood = interpolate(ladder, self.ladder, log_likelihood[:, None])[:, 0]
             self.ladder = ladder
         self.centre = _between(log_likelihood)
-        self.learnt, self.rounds_learnt = None, 0
+        self.learnt, self.rounds_learnt, self.met = None, 0, None
         self.focus_on(inclusion)
 
     def info(self, thin: int, *, was_stopped: bool) -> RunInfo:
@@ -214,6 +230,10 @@ class Sampler:
             float(self.prior.log_mass),
             was_stopped,
         )
+
+
+def _added(total: RoundSums | None, more: RoundSums) -> RoundSums:
+    return more if total is None else jax.tree.map(np.add, total, more)
 
 
 def _between(values: FloatArray) -> FloatArray:

@@ -28,7 +28,9 @@ from soar_jax.sampling.sampler import Sampler
 from soar_jax.sampling.temper import Draw, RoundSums
 from soar_jax.score.problem import Problem
 
-_FORMAT = "run 3"
+_FORMAT = "run 4"
+_SUMS = ("learnt", "met")
+"""What a sampler has added up since its last adaptation."""
 _RUN = "run.json"
 
 
@@ -193,8 +195,9 @@ def _arrays_of(sampler: Sampler, blocks: list[Block]) -> dict[str, np.ndarray]:
     }
     if sampler.inclusion is not None:
         arrays["inclusion"] = sampler.inclusion
-    if sampler.learnt is not None:
-        arrays |= {f"learnt{i}": np.asarray(leaf) for i, leaf in enumerate(sampler.learnt)}
+    for name in _SUMS:
+        sums = getattr(sampler, name)
+        arrays |= {} if sums is None else {f"{name}{i}": np.asarray(leaf) for i, leaf in enumerate(sums)}
     for place, (sums, draws) in enumerate(blocks):
         arrays |= {f"block{place}sums{i}": np.asarray(leaf) for i, leaf in enumerate(sums)}
         arrays |= {f"block{place}draws{i}": np.asarray(leaf) for i, leaf in enumerate(draws)}
@@ -225,7 +228,8 @@ def _put_back(sampler: Sampler, sealed: Sealed) -> None:
     for included, log_joint in zip(arrays["readings"], arrays["reading_log_joints"], strict=True):
         sampler.memory.put(included, float(log_joint))
     sampler.focus_on(arrays.get("inclusion"))
-    if "learnt0" in arrays:
-        sampler.learnt = RoundSums(*(arrays[f"learnt{i}"] for i in range(len(RoundSums._fields))))
+    for name in _SUMS:
+        if f"{name}0" in arrays:
+            setattr(sampler, name, RoundSums(*(arrays[f"{name}{i}"] for i in range(len(RoundSums._fields)))))
     sampler.rounds_learnt = int(arrays["rounds_learnt"])
     sampler.is_warmup_cut = bool(arrays["warmup_cut"]) and sealed.about["num_blocks"] > 0

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from soar_jax._base import WordArray
+from soar_jax._base import BoolArray, WordArray
 
 P = TypeVar("P")
 
@@ -43,13 +43,13 @@ class Readings(Generic[P]):
     Parameters
     ----------
     most : int
-    is_same : callable
-        Whether two pairs that differ on these rows, (num_words,) uint64, are one reading.
+    are_same : callable
+        Whether pairs that differ on these rows, (num_pairs, num_words) uint64, are one reading: (num_pairs,) bool.
     """
 
-    def __init__(self, most: int, is_same: Callable[[WordArray], bool]) -> None:
+    def __init__(self, most: int, are_same: Callable[[WordArray], BoolArray]) -> None:
         self.found: list[Reading[P]] = []
-        self._most, self._is_same = most, is_same
+        self._most, self._are_same = most, are_same
 
     @property
     def pairs(self) -> list[P]:
@@ -62,7 +62,7 @@ class Readings(Generic[P]):
         is_better: Callable[[Reading[P], Reading[P]], bool] = lambda a, b: a.log_joint > b.log_joint,
     ) -> None:
         """Take a pair in where it is the best of its reading; a new reading may take the place of the worst."""
-        near = [old for old in self.found if self._is_same(np.bitwise_or.reduce(old.cover ^ new.cover, axis=0))]
+        near = self._near(new.cover)
         if near:
             if not is_better(new, max(near, key=lambda reading: reading.log_joint)):
                 return
@@ -73,3 +73,14 @@ class Readings(Generic[P]):
                 return
             self.found.remove(worst)
         self.found.append(new)
+
+    def is_out_of_reach(self, log_joint: float) -> bool:
+        """Whether no pair that is worth so little could be taken in, whatever it says of the rows."""
+        return len(self.found) == self._most and log_joint <= min(reading.log_joint for reading in self.found)
+
+    def _near(self, cover: WordArray) -> list[Reading[P]]:
+        """Find the readings that say nearly the same of the rows."""
+        if not self.found:
+            return []
+        differs = np.bitwise_or.reduce(np.stack([old.cover for old in self.found]) ^ cover, axis=1)
+        return [old for old, same in zip(self.found, self._are_same(differs), strict=True) if same]

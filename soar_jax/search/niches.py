@@ -21,7 +21,8 @@ class Niches(Readings[Best]):
     """At most `NUM_NICHES` readings."""
 
     def __init__(self, num_bits: int) -> None:
-        super().__init__(NUM_NICHES, lambda differs: bool(np.bitwise_count(differs).sum() < SAME_READING * num_bits))
+        most = SAME_READING * num_bits
+        super().__init__(NUM_NICHES, lambda differs: np.bitwise_count(differs).sum(axis=1) < most)
 
     def keep(self, found: Best, cover: WordArray) -> None:
         """Take a pair in where it is the best of its reading."""

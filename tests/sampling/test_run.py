@@ -124,6 +124,23 @@ def test_what_chains_drew_that_disagree_for_long_becomes_warm_up(tiny, tmp_path)
     same(draws, resumed)
 
 
+def test_a_long_run_keeps_its_draws_and_little_beside_them(tiny):
+    """Sums by rule, temperature and chain of every block would outgrow the draws."""
+
+    class Watch:
+        def restore(self, sampler, blocks):
+            return 0
+
+        def keep(self, sampler, blocks, done):
+            kept.extend(block.sums.inclusion.size for block in blocks)
+
+        finish = keep
+
+    kept = []
+    tiny[1](num_draws=100, saved=Watch())
+    assert kept and not any(kept)
+
+
 def test_a_run_without_a_length_ends_when_its_time_is_over(tiny):
     draws = tiny[1](num_draws=None, judge=judge_of([DISAGREE], []), time_budget=0.0)
     assert draws.was_stopped and draws.packed.shape[1] == 25
