@@ -23,7 +23,7 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
 All pages are of the present search but the benchmark `pricing` (half its patience), and of the present sampler.
-`kill_and_resume` and the benchmark `many_fits` were not run to their end yet.
+The benchmark `many_fits` was not run to its end yet.
 """
 
 BENCHMARKS_HEAD = """# Benchmarks

@@ -14,6 +14,8 @@ STATES = ("positive", "negative", "active", "passive")
 POSITIVE, NEGATIVE, ACTIVE, PASSIVE = range(4)
 SPEAKS_POSITIVE = np.array([True, False, True, False])
 """Which label a state's rate is about (eq. 3): positive in C+ and active, negative in C- and passive."""
+IS_AMBIGUOUS: BoolArray = np.array([False, False, True, True])
+"""States in which two rule sets give no answer: active and passive."""
 TAXONOMY = ("CTP", "CFP", "CTN", "CFN", "AAP", "AAN", "PAP", "PAN")
 _LABELS = np.array([["CTP", "CFP"], ["CFN", "CTN"], ["AAP", "AAN"], ["PAP", "PAN"]])
 _CROSS_ROWS = ("TP", "TN", "FN", "FP")

@@ -69,7 +69,8 @@ def log_joint_of_cover(positive, negative, y, weights, sizes, priors):
     for side, name in enumerate(("positive", "negative")):
         rule = priors["rules"][name]
         total += log_rules(sizes[side], *(np.array(rule[part]) for part in ("searched", "alpha", "beta"))).sum()
-    return float(total)
+    has_rules = any(np.any(counts) for counts in sizes)
+    return float(total) + (0.0 if has_rules else np.log(priors["doubt"]))
 
 
 class Oracle:

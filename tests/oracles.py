@@ -37,3 +37,9 @@ def log_state(hits, misses, prior):
 def log_rules(inside, searched, alpha, beta):
     """Log prior of so many rules of a kind, each as probable as any other."""
     return betaln(inside + alpha, searched - inside + beta) - betaln(alpha, beta)
+
+
+def log_doubt_constant(searched, alpha, beta, log_doubt):
+    """Log of what a prior sums to in which no rules count exp(log_doubt) times as much as the kinds alone say."""
+    no_rules = np.exp(log_rules(0.0, np.asarray(searched), np.asarray(alpha), np.asarray(beta)).sum())
+    return np.log(1 - no_rules + no_rules * np.exp(log_doubt))

@@ -10,13 +10,14 @@ from soar_jax.data.literals import Literal
 from soar_jax.data.table import GroupedRows
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.target import Target
-from tests.oracles import log_rules, log_state
+from tests.oracles import log_doubt_constant, log_rules, log_state
 
 
 def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False, bounded=False):
     """A target with random covers and weights; also its boolean covers and the weights of its rows.
 
-    ``bounded`` cuts the rates off as the default does: consensus beyond two bounds, ambiguous between them.
+    ``bounded`` makes priors as the default does: consensus beyond two bounds, ambiguous between them, and doubt about
+    any rules.
     """
     rng = np.random.default_rng(seed)
     positives, negatives = rng.integers(0, max_weight + 1, (2, num_rows))
@@ -44,8 +45,9 @@ def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=F
     rule_alpha, rule_beta = rng.uniform(0.3, 10, (2, 2, longest))
     searched = pool_size + rng.integers(0, 20, pool_size.shape)
     hyper = Hyperparameters(
-        alpha, beta, low, high, np.stack([kind, kind]), rule_alpha, rule_beta, searched.astype(float), pool_size
-    )
+        alpha, beta, low, high, np.stack([kind, kind]), rule_alpha, rule_beta, searched.astype(float), pool_size,
+        log_doubt=np.log(5.0) if bounded else 0.0,
+    )  # fmt: skip
     return Target(tuple(pools), layout, hyper, single), covers, (positives, negatives)
 
 
@@ -97,7 +99,7 @@ def pack_counts(positives, negatives):
 
 
 def enumerate_log_joints(covers, weights, pools, hyper):
-    """Log joint of every pair of subsets: (2**num_positive, 2**num_negative)."""
+    """Log joint of every pair of subsets: (2**num_positive, 2**num_negative); see also `log_constant`."""
     positives, negatives = weights
     subsets, covered, log_prior = [], [], []
     for side in (0, 1):
@@ -113,6 +115,8 @@ def enumerate_log_joints(covers, weights, pools, hyper):
             total += log_rules(n, searched, hyper.rule_alpha[side, length - 1], hyper.rule_beta[side, length - 1])
         log_prior.append(total)
     value = log_prior[0][:, None] + log_prior[1][None, :]
+    is_least = [~z[:, pool.num_required :].any(axis=1) for z, pool in zip(subsets, pools, strict=True)]
+    value += hyper.log_doubt * (is_least[0][:, None] & is_least[1])
     plus, minus = covered[0].astype(np.int64), covered[1].astype(np.int64)
     states = [(plus, 1 - minus), (1 - plus, minus), (plus, minus), (1 - plus, 1 - minus)]
     for s, (left, right) in enumerate(states):
@@ -121,3 +125,8 @@ def enumerate_log_joints(covers, weights, pools, hyper):
         hits, misses = (p, n) if s in (0, 2) else (n, p)
         value += log_state(hits, misses, (hyper.alpha[s], hyper.beta[s], hyper.low[s], hyper.high[s]))
     return value, subsets
+
+
+def log_constant(hyper):
+    """Log of what the prior of all pairs of all searched patterns sums to."""
+    return log_doubt_constant(hyper.searched, hyper.rule_alpha, hyper.rule_beta, hyper.log_doubt)

@@ -41,7 +41,10 @@ def test_every_setting_the_paper_leaves_open_is_a_documented_number():
         SOARClassifier(n_iter=10, n_restarts=1).fit([[0, 1], [1, 0], [1, 1], [0, 0]] * 10, [0, 1, 1, 0] * 10).priors_
     )
     assert set(priors["states"]) == {"positive", "negative", "active", "passive"}
-    assert all(value > 0 for state in priors["states"].values() for value in state.values())
+    for state in priors["states"].values():
+        claimed = state.pop("claimed")
+        assert all(value > 0 for value in state.values())
+        assert claimed["alpha"] > 0 < claimed["beta"] and 0 <= claimed["low"] < claimed["high"] <= 1
 
 
 def test_every_note_on_the_paper_names_a_test_that_exists():

@@ -102,7 +102,7 @@ def ours(model, num_draws):
     results = {}
     for name, more in {
         "soar_jax, default: 4 chains of 20 temperatures": dict(num_chains=NUM_CHAINS, num_temperatures=20),
-        OURS: dict(num_chains=MANY_CHAINS, num_temperatures=1, plan=((FLIP, 200),), dispersed=False),
+        OURS: dict(num_chains=MANY_CHAINS, num_temperatures=1, plan=((FLIP, 100),), dispersed=False),
     }.items():
         start = time.perf_counter()
         sample(0, 25, 25, **more)

@@ -17,7 +17,7 @@ from typing import Any
 from experiments.fuzz.common import Target, main
 
 FILES = Path(__file__).parents[2] / "tests" / "files"
-VERSIONS = ("model_v3.json", "model_v2.json", "model_v1.json")
+VERSIONS = ("model_v4.json", "model_v3.json", "model_v2.json", "model_v1.json")
 
 
 def drawn_value(data: Any, content: Any) -> Any:

@@ -12,9 +12,9 @@ import numpy as np
 from soar_jax._base import IntArray
 from soar_jax._names import short_name
 from soar_jax.cli.screen import percent, plural
-from soar_jax.control.costs import IS_AMBIGUOUS, says_positive
+from soar_jax.control.costs import says_positive
 from soar_jax.score.intervals import interval
-from soar_jax.states import ACTIVE, PASSIVE, counts_from_taxonomy
+from soar_jax.states import ACTIVE, IS_AMBIGUOUS, PASSIVE, counts_from_taxonomy
 
 
 @dataclass(frozen=True)

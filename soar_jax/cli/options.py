@@ -56,6 +56,7 @@ def _add_model(group: Any) -> None:
     add("--precision", type=float, metavar="RATE", help="alone, a side is right at least this often")
     add("--worth", type=float, metavar="SHARE", help="--precision is the paper's opinion, worth this share of the rows")
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
+    add("--doubt", type=float, metavar="D", help="how many times as probable no rules at all are made (default: 20)")
     add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
 
 
@@ -159,8 +160,9 @@ def make_model(args: argparse.Namespace) -> Any:
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
     }
-    if args.strictness is not None:
-        given["rule_prior"] = SearchedRules(args.strictness)
+    prior = {"strictness": args.strictness, "doubt": args.doubt}
+    if any(value is not None for value in prior.values()):
+        given["rule_prior"] = SearchedRules(**{name: value for name, value in prior.items() if value is not None})
     if args.error_ratio is not None:
         if args.precision is not None or args.worth is not None:
             raise InputError("Give --error-ratio or --precision with --worth, not both.")

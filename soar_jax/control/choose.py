@@ -25,12 +25,12 @@ import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray, check_choice
 from soar_jax.candidates.merge import rows_of
-from soar_jax.control.costs import IS_AMBIGUOUS, says_positive
+from soar_jax.control.costs import says_positive
 from soar_jax.control.figures import SMALL
 from soar_jax.control.groups import pick_groups, read_groups
 from soar_jax.data.columns import TableValues
 from soar_jax.posterior.voting import CHUNK_ROWS
-from soar_jax.states import states_of
+from soar_jax.states import IS_AMBIGUOUS, states_of
 
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior

@@ -12,12 +12,10 @@ import pandas as pd
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray
 from soar_jax.posterior.metrics import confidence_of, risk_coverage
-from soar_jax.states import STATES
+from soar_jax.states import IS_AMBIGUOUS, STATES
 
 NO_ANSWER = 2
 """Action beside saying the first or the second class."""
-IS_AMBIGUOUS: BoolArray = np.array([False, False, True, True])
-"""States in which two rule sets give no answer: active and passive."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from soar_jax._base import InputError, check_whole
-from soar_jax.control.costs import IS_AMBIGUOUS, says_positive
+from soar_jax.control.costs import says_positive
 from soar_jax.control.groups import pick_groups
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import is_positive, whole_weights
 from soar_jax.estimators.prediction import PredictionMixin
+from soar_jax.states import IS_AMBIGUOUS
 
 if TYPE_CHECKING:
     from soar_jax.control.audit import Audit

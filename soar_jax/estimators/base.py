@@ -48,6 +48,7 @@ from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.tables import TablesMixin
 from soar_jax.rules import Rule, RuleSet
 from soar_jax.score.priors import StatePriors
+from soar_jax.score.rates import claims_of
 from soar_jax.score.rule_priors import SearchedRules
 from soar_jax.score.target import FittedPair
 from soar_jax.search.certificate import Certificate
@@ -268,6 +269,7 @@ class RuleSetClassifier(
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
         weights = counted_weights(sample_weight, self.class_weight, labels)
+        self._row_weight = weights.sum() / counted_weights(sample_weight, None, labels).sum()
         used = weights > 0
         self._used = np.flatnonzero(used)
         if len(np.unique(labels[used])) < _TWO:
@@ -325,10 +327,13 @@ class RuleSetClassifier(
 
         layout = candidates.layout
         settings = SearchSettings(**{name: getattr(self, name) for name in SearchSettings.__dataclass_fields__})
+        states = self._state_priors(layout.num_positives, layout.num_negatives)
+        base_rate = layout.num_positives / (layout.num_positives + layout.num_negatives)
         with ProgressBar() if self.progress else nullcontext() as bar:
             return find_pair(
                 candidates,
-                self._state_priors(layout.num_positives, layout.num_negatives),
+                states,
+                claims_of(states, base_rate, self._row_weight),
                 SearchedRules() if self.rule_prior is None else self.rule_prior,
                 replace(settings, **changes),
                 single=self._single,

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import InputError
-from soar_jax.control.costs import IS_AMBIGUOUS, NO_ANSWER, Costs, coverage_table, decision_table, labels_of
+from soar_jax.control.costs import NO_ANSWER, Costs, coverage_table, decision_table, labels_of
 from soar_jax.data.labels import is_positive, whole_weights
 from soar_jax.estimators.prediction import PredictionMixin
+from soar_jax.states import IS_AMBIGUOUS
 
 
 class DecidingMixin(PredictionMixin):

@@ -75,6 +75,7 @@ class FoundPair:
 def find_pair(
     candidates: Candidates,
     states: StatePriors,
+    claimed: StatePriors | None,
     rules: RulePriors | tuple[RulePriors, RulePriors],
     settings: SearchSettings,
     *,
@@ -99,7 +100,7 @@ def find_pair(
         raise InputError("checkpoint is for fits on one device; leave use_mesh(...) out, or the checkpoint.")
 
     def priors(pools: tuple[Pool, Pool]) -> Hyperparameters:
-        return resolve(states, rules, candidates.searched, pools)
+        return resolve(states, rules, candidates.searched, pools, claimed)
 
     def open_checkpoint(arrays: Iterable[Any], literals: Iterable[Literal], **more: Any) -> Checkpoint | None:
         if checkpoints is None:
@@ -150,7 +151,14 @@ def _explore(
     layout = candidates.layout
     none = empty_pool(layout.num_words)
     hyper = priors((none, none))
-    arrays = [catalogue.item_bits, catalogue.mined.items, *catalogue.listed, *catalogue.required, layout.shift, *hyper]
+    arrays = [
+        catalogue.item_bits,
+        catalogue.mined.items,
+        *catalogue.listed,
+        *catalogue.required,
+        layout.shift,
+        *hyper._replace(claimed=None)[:-1],
+    ]
     result = explore.run(
         catalogue,
         hyper,

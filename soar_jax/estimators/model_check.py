@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from soar_jax._base import InputError
-from soar_jax._json import Damaged, check_schema, sealed
+from soar_jax._json import SEAL, Damaged, check_schema, checksum, sealed
 from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
 from soar_jax.data.learn import contract_of_rules
 from soar_jax.data.literals import Literal
 from soar_jax.export.schema import model_schema
 from soar_jax.rules import Rule
+from soar_jax.score.priors import StatePriors
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _COVERED = {"positive": ("CTP", "CFP", "AAP", "AAN"), "negative": ("CTN", "CFN", "AAP", "AAN")}
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?)?")
 _BY_KIND = ("rule_alpha", "rule_beta", "searched", "pool_size")
@@ -45,13 +46,41 @@ def upgrade(content: dict[str, Any]) -> dict[str, Any]:
     """Bring files of older formats to the present one."""
     if content["format_version"] == FORMAT_VERSION:
         return content
+    if content["format_version"] == 3:  # noqa: PLR2004
+        return _with_doubt(content)
     empty: dict[str, Any] = {"gain": None, "fresh_states": None, "certificate": None, "edits": []}
     content = {**empty, **content}
     if content["format_version"] == 1:
         content["hyperparameters"] = _with_bounds(content["hyperparameters"])
     literals = [Literal(*literal) for rule in content["rules"] for literal in rule["literals"]]
     contract = contract_of_rules(literals, content["columns"], has_names=content["has_feature_names"])
-    return sealed({**content, "format_version": FORMAT_VERSION, "contract": contract.to_dict()})
+    return _with_doubt(sealed({**content, "contract": contract.to_dict()}))
+
+
+def _with_doubt(content: dict[str, Any]) -> dict[str, Any]:
+    """Give a file of version 3 the fields of version 4: it knew no doubt about rules and claimed by its priors."""
+    parameters = dict(content["parameters"])
+    if "rule_prior" in parameters:
+        parameters["rule_prior"] = _without_doubt(parameters["rule_prior"])
+    new = {
+        **content,
+        "format_version": FORMAT_VERSION,
+        "parameters": parameters,
+        "hyperparameters": {
+            **content["hyperparameters"],
+            "log_doubt": 0.0,
+            "claimed": {name: content["hyperparameters"][name] for name in StatePriors._fields},
+        },
+    }
+    # what was changed by hand stays known as such
+    return sealed(new) if content.get(SEAL) == checksum(content) else new
+
+
+def _without_doubt(priors: Any) -> Any:
+    """Write out that the prior of one side or of both, as plain data, has no doubt."""
+    if isinstance(priors, list):
+        return [_without_doubt(one) for one in priors]
+    return {**priors, "doubt": 1.0} if isinstance(priors, dict) and priors.get("type") == "SearchedRules" else priors
 
 
 def _with_bounds(priors: dict[str, Any]) -> dict[str, Any]:
@@ -102,8 +131,9 @@ def _check_meaning(content: dict[str, Any]) -> None:
 
 
 def _check_priors(priors: dict[str, Any]) -> None:
-    for low, high in zip(priors["low"], priors["high"], strict=True):
-        demand(low < high, "hyperparameters.low is not below high")
+    for name, laws in (("hyperparameters", priors), ("hyperparameters.claimed", priors["claimed"])):
+        for low, high in zip(laws["low"], laws["high"], strict=True):
+            demand(low < high, f"{name}.low is not below high")
     for side in (0, 1):
         table = priors["kind"][side]
         demand(all(len(row) == len(table) for row in table), "hyperparameters.kind is not square")

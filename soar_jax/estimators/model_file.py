@@ -21,7 +21,7 @@ from soar_jax.data.contract import Contract
 from soar_jax.data.literals import Literal
 from soar_jax.estimators.model_check import FORMAT_VERSION, check_content
 from soar_jax.rules import Rule
-from soar_jax.score.priors import Bound, Hyperparameters, Opinion
+from soar_jax.score.priors import Bound, Hyperparameters, Opinion, StatePriors
 from soar_jax.score.rule_priors import RulePriors
 from soar_jax.search.certificate import Certificate
 from soar_jax.states import TAXONOMY
@@ -57,6 +57,15 @@ def _decode(value: Any) -> Any:
     return value
 
 
+def _lists(numbers: Any) -> dict[str, Any]:
+    """Turn a tuple of arrays into plain lists under their names."""
+    return {name: np.asarray(value).tolist() for name, value in numbers._asdict().items()}
+
+
+def _arrays(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.array(value) for name, value in numbers.items()}
+
+
 def model_to_dict(model: Any) -> dict[str, Any]:
     """Everything that prediction and printing need, as plain data."""
     hyper = model._hyper
@@ -75,7 +84,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "contract": model._contract.to_dict(),
         "rules": [{k: v.item() if isinstance(v, np.generic) else v for k, v in rule.items()} for rule in rules],
         "training_taxonomy": {name: int(model.training_taxonomy_[name]) for name in TAXONOMY},
-        "hyperparameters": {name: np.asarray(value).tolist() for name, value in hyper._asdict().items()},
+        "hyperparameters": {**_lists(hyper._replace(claimed=None)), "claimed": _lists(hyper.claims)},
         "score": model.score_,
         "gain": None if np.isnan(model.gain_) else model.gain_,
         "fresh_states": None if not hasattr(model, "fresh_states_") else _plain_frame(model.fresh_states_),
@@ -108,7 +117,9 @@ def model_from_dict(content: dict[str, Any], kinds: Mapping[str, type]) -> Any:
         if content["has_feature_names"]:
             model.feature_names_in_ = np.array(content["columns"], dtype=object)
         model.training_taxonomy_ = pd.Series(content["training_taxonomy"], name="rows").reindex(TAXONOMY)
-        model._hyper = Hyperparameters(**{k: np.array(v) for k, v in content["hyperparameters"].items()})
+        numbers = dict(content["hyperparameters"])
+        claimed = StatePriors(**_arrays(numbers.pop("claimed")))
+        model._hyper = Hyperparameters(**_arrays(numbers), claimed=claimed)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
         model.gain_ = float("nan") if content["gain"] is None else float(content["gain"])

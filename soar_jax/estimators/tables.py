@@ -123,6 +123,7 @@ class TablesMixin(ExportingMixin, ConstrainedMixin):
         by_class = class_weights(self.class_weight, labels.classes, labels.weights.astype(np.float64))
         if not np.array_equal(by_class, np.round(by_class)):
             raise InputError("class_weight must hold whole numbers for a table in a database: its rows are counted.")
+        self._row_weight = (labels.weights * by_class).sum() / labels.weights.sum()
         factors = int(by_class[self._positive_index]), int(by_class[1 - self._positive_index])
         source = TableSource(engine, names, target, labels, self._positive_index, weight, factors, int(max_groups))
         self._contract = contract_of(source)

@@ -160,7 +160,8 @@ class JudgedDraws:
 
     def _log_odds_of_rules(self) -> float:
         """Log posterior odds of any rules over none, from the evidence; NaN where there is none."""
-        over_empty = self.draws.log_evidence - (self.fitted.log_joint - self.fitted.gain)
+        constant = self.fitted.target.hyper.log_constant
+        over_empty = self.draws.log_evidence + constant - (self.fitted.log_joint - self.fitted.gain)
         if not np.isfinite(over_empty):
             return float("nan")
         return float(np.log(np.expm1(over_empty))) if 0 < over_empty < _LARGE else float(over_empty)

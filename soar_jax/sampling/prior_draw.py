@@ -30,6 +30,8 @@ class PriorTables(NamedTuple):
         How many patterns have a smaller kind; here a kind is one of a side.
     least : Pair
         The rules that must be in, alone.
+    none_probability : () float64
+        With which probability no rules are drawn at once, so that none are as probable as the prior's doubt makes them.
     log_mass : () float64
         Log prior probability that every pattern outside the pools is out, and no side has more rules than it may: what
         a law over the pools alone leaves out.
@@ -39,6 +41,7 @@ class PriorTables(NamedTuple):
     room: Leaf
     kind_start: Leaf
     least: Pair
+    none_probability: Leaf
     log_mass: Leaf
 
 
@@ -49,11 +52,14 @@ def make_prior_tables(context: Context, hyper: Hyperparameters, required: BoolAr
     With w_k(n) the prior weight of n rules of kind k, and S_k(m) the weight of all ways to have at most m rules of the
     kinds from k on, S_k(m) = sum_n w_k(n) S_(k+1)(m - n), and w_k(n) S_(k+1)(m - n) / S_k(m) is the probability of n
     rules of kind k where m find room. So draws kind by kind keep to the limit, and none is refused.
+
+    Doubt d counts no rules d times. With M the weight of all pairs without doubt, and E that of no rules, the law is a
+    mixture of the draws kind by kind, M / (M + (d - 1) E), and of no rules, (d - 1) E / (M + (d - 1) E).
     """
     prior, n = np.asarray(context.problem.prior), np.arange(MAX_RULES + 1)
     room = np.asarray(context.problem.max_rules) - required.sum(axis=1)
     table = np.ones((prior.shape[1], 2, MAX_RULES + 1, MAX_RULES + 1))
-    log_mass = 0.0
+    log_mass = log_none = 0.0
     for side, sizes in enumerate(hyper.pool_size):
         log_ways = np.zeros(MAX_RULES + 1)
         for kind in range(len(sizes), 0, -1):
@@ -62,10 +68,14 @@ def make_prior_tables(context: Context, hyper: Hyperparameters, required: BoolAr
             log_weights = np.where(n <= size, ways + prior[side, kind, : MAX_RULES + 1], -np.inf)
             log_ways, table[kind, side] = _with_kind(log_weights, log_ways)
         log_mass += float(log_ways[room[side]])
+        log_none += float(prior[side, 1 : len(sizes) + 1, 0].sum())
+    log_doubted = log_none + np.log(np.expm1(hyper.log_doubt)) if hyper.log_doubt > 0 else -np.inf
+    log_total = np.logaddexp(log_mass, log_doubted)
     kinds = np.arange(2 * prior.shape[1])
     kind_start = np.searchsorted(np.sort(context.pool.kind), kinds).astype(np.int32)
     least = host_pair(context.problem, required)
-    return PriorTables(*jax.device_put((table, room.astype(np.int32), kind_start, least, log_mass)))
+    none_probability, left_in = np.exp(log_doubted - log_total), np.asarray(log_total - hyper.log_constant)
+    return PriorTables(*jax.device_put((table, room.astype(np.int32), kind_start, least, none_probability, left_in)))
 
 
 def _with_kind(log_weights: FloatArray, log_ways: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -81,12 +91,13 @@ def _with_kind(log_weights: FloatArray, log_ways: FloatArray) -> tuple[FloatArra
 def draw_from_prior(rng_key: jax.Array, context: Context, tables: PriorTables) -> PairState:
     """Draw a pair from the prior, independent of all else.
 
-    The number of rules of each kind comes from its Beta-binomial law, given that no side has more rules than it may;
-    the rules themselves are drawn evenly. What must be in is in.
+    The number of rules of each kind comes from its Beta-binomial law, given that no side has more rules than it may,
+    or is none throughout, as the prior's doubt has it; the rules themselves are drawn evenly. What must be in is in.
     """
     key_sizes, key_patterns = jax.random.split(rng_key)
     num_kinds = tables.size_cumulative.shape[0]
-    uniforms = jax.random.uniform(key_sizes, (2 * num_kinds,), jnp.float64).reshape(2, num_kinds)
+    drawn = jax.random.uniform(key_sizes, (2 * num_kinds + 1,), jnp.float64)
+    has_any, uniforms = drawn[-1] >= tables.none_probability, drawn[:-1].reshape(2, num_kinds)
 
     def draw_size(room: jax.Array, given: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         table, uniform = given
@@ -95,7 +106,7 @@ def draw_from_prior(rng_key: jax.Array, context: Context, tables: PriorTables) -
         return room - size, size
 
     _, by_kind = jax.lax.scan(draw_size, tables.room, (tables.size_cumulative, uniforms.T))
-    sizes = by_kind.T.reshape(-1)
+    sizes = jnp.where(has_any, by_kind.T.reshape(-1), 0)
     kind = context.pool.kind
     order = jnp.argsort(kind + jax.random.uniform(key_patterns, kind.shape, jnp.float64))
     rank = jnp.arange(kind.shape[0], dtype=jnp.int32) - tables.kind_start[kind[order]]
@@ -108,5 +119,5 @@ def draw_from_prior(rng_key: jax.Array, context: Context, tables: PriorTables) -
         return i + 1, flip(*context, pair, members[i])
 
     start = (jnp.zeros((), jnp.int32), tables.least)
-    _, drawn = jax.lax.while_loop(lambda carry: carry[0] < total, add, start)
-    return state_of(context.problem, drawn)
+    _, pair = jax.lax.while_loop(lambda carry: carry[0] < total, add, start)
+    return state_of(context.problem, pair)

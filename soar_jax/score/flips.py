@@ -15,7 +15,7 @@ import numpy as np
 
 from soar_jax._base import NUM_PLANES, BoolArray, Leaf, in_float64
 from soar_jax.score.devices import sum_over_devices
-from soar_jax.score.joint import log_likelihood, log_prior
+from soar_jax.score.joint import log_likelihood, log_prior, num_free
 from soar_jax.score.pair import GAIN_FREE, GAIN_OTHER, Pair, or_planes
 from soar_jax.score.problem import Problem
 
@@ -91,7 +91,7 @@ def state_of(problem: Problem, pair: Pair) -> PairState:
     return PairState(
         pair,
         log_likelihood(problem, pair.counts),
-        log_prior(pair.sizes, problem.prior),
+        log_prior(problem, pair.sizes),
     )
 
 
@@ -132,6 +132,9 @@ def evaluate_flip(problem: Problem, pool: NumberedPool, state: PairState, number
     kind = pool.kind[number]
     size = pair.sizes.reshape(-1)[kind]
     prior_gain = sign.astype(jnp.float64) * pool.prior_gain[kind, size - is_removal.astype(jnp.int32)]
+    num_rules = num_free(pair.sizes)
+    becomes_none = (is_removal & (num_rules == 1)).astype(jnp.float64) - (num_rules == 0).astype(jnp.float64)
+    prior_gain = prior_gain + becomes_none * problem.log_doubt
     fits = is_removal | (
         _of_side(is_negative, pair.sizes).sum(dtype=jnp.int32) < _of_side(is_negative, problem.max_rules)
     )

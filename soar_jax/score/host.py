@@ -29,4 +29,5 @@ def host_log_joint(positives: IntArray, negatives: IntArray, sizes: IntArray, hy
     likelihood = likelihood - log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high)
     inside, outside = np.asarray(sizes), hyper.searched - np.asarray(sizes)
     prior = betaln(inside + hyper.rule_alpha, outside + hyper.rule_beta) - betaln(hyper.rule_alpha, hyper.rule_beta)
-    return float(likelihood.sum() + prior.sum())
+    doubt = 0.0 if inside.any() else hyper.log_doubt
+    return float(likelihood.sum() + prior.sum() + doubt)

@@ -196,11 +196,23 @@ def host_log_likelihood(problem: Problem, counts: IntArray) -> float:
     return float(log_beta_between(hits + alpha, misses + beta, low, high).sum() - np.asarray(problem.constant))
 
 
-def log_prior(sizes: jax.Array, table: jax.Array) -> jax.Array:
-    """Log prior of both rule sets, from the number of rules of each side and kind."""
-    return jnp.take_along_axis(table, sizes[..., None], axis=-1).sum()
+def log_prior(problem: Problem, sizes: jax.Array) -> jax.Array:
+    """Log prior of both rule sets, from the number of rules of each side and kind, up to a constant."""
+    by_kind = jnp.take_along_axis(problem.prior, sizes[..., None], axis=-1).sum()
+    return by_kind + jnp.where(num_free(sizes) == 0, problem.log_doubt, 0.0)
+
+
+def host_log_prior(problem: Problem, sizes: IntArray) -> float:
+    """Compute the same with NumPy: nothing to compile."""
+    by_kind = np.take_along_axis(np.asarray(problem.prior), sizes[..., None], axis=-1).sum()
+    return float(by_kind) + (0.0 if sizes[:, 1:].any() else float(problem.log_doubt))
+
+
+def num_free(sizes: jax.Array) -> jax.Array:
+    """How many rules a pair has beside those that must be in."""
+    return sizes[:, 1:].sum(dtype=jnp.int32)
 
 
 def log_joint(problem: Problem, counts: jax.Array, sizes: jax.Array) -> jax.Array:
     """Log joint of a pair and the labels (eq. 6, up to the constant of the data), from its counts and sizes."""
-    return log_likelihood(problem, counts) + log_prior(sizes, problem.prior)
+    return log_likelihood(problem, counts) + log_prior(problem, sizes)

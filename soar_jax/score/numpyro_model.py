@@ -32,7 +32,8 @@ def soar_model(
 
     p_k ~ Beta(alpha_k, beta_k) for each kind of pattern, z ~ Bernoulli(p_kind), rho ~ Beta(alpha, beta) cut off at its
     bounds for each state (eq. 3), and the label of a row is what its state speaks for with probability rho. Patterns
-    that were searched and are no candidates are out. Patterns that must be in are in, and no p is charged for them.
+    that were searched and are no candidates are out. Patterns that must be in are in, and no p is charged for them. No
+    rules beside those are as many times as probable as the prior's doubt says.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def soar_model(
     max_rules : (int, int), optional
         Rules of each side at most: pairs with more have no density. NumPyro's ``Predictive`` leaves such factors out.
     """
-    fires = []
+    fires, num_free = [], jnp.zeros((), jnp.int32)
     for side, name in enumerate(STATES[:2]):
         cover = jnp.asarray(covers[side])
         rate = numpyro.sample(
@@ -63,7 +64,9 @@ def soar_model(
         if max_rules is not None:
             is_allowed &= included.sum() <= max_rules[side]
         numpyro.factor(f"allowed_{name}", jnp.where(is_allowed, 0.0, -jnp.inf))
+        num_free += jnp.where(kind < 0, 0, included.astype(jnp.int32)).sum()
         fires.append((included.astype(jnp.int32) @ cover.astype(jnp.int32)) > 0)
+    numpyro.factor("doubt", jnp.where(num_free == 0, jnp.asarray(hyper.log_doubt), 0.0))
     rho = _sample_rates(hyper)
     positive, negative = fires
     state = jnp.where(positive & ~negative, 0, jnp.where(negative & ~positive, 1, jnp.where(positive, 2, 3)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from soar_jax._base import NUM_PLANES, BoolArray, Leaf, WordArray, in_float64
 from soar_jax.score.counting import count_all
-from soar_jax.score.joint import state_log_bound, state_log_likelihood
+from soar_jax.score.joint import num_free, state_log_bound, state_log_likelihood
 from soar_jax.score.problem import Problem
 from soar_jax.states import ACTIVE, PASSIVE
 
@@ -111,7 +111,9 @@ def _neighbours(problem: Problem, pair: Pair, side: jax.Array, is_removal: jax.A
     sizes = pair.sizes.at[side].add(jnp.where(is_removal, -1, 1).astype(jnp.int32))
     by_kind = jnp.take_along_axis(problem.prior, jnp.stack([pair.sizes, jnp.maximum(sizes, 0)], -1), axis=-1)
     change = by_kind[side, :, 1] - by_kind[side, :, 0]
-    return Neighbours(eligible, free, shared, by_kind[..., 0].sum() + change[problem.kind[side]])
+    becomes_none = is_removal & (num_free(pair.sizes) == 1)
+    now = by_kind[..., 0].sum() + jnp.where(becomes_none, problem.log_doubt, 0.0)
+    return Neighbours(eligible, free, shared, now + change[problem.kind[side]])
 
 
 def changed_log_likelihoods(

@@ -19,12 +19,12 @@ from numbers import Real
 from typing import NamedTuple, get_args
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, betaln
 
 from soar_jax._base import FloatArray, InputError, IntArray
 from soar_jax.candidates.pools import Pool
 from soar_jax.candidates.searched import Searched
-from soar_jax.score.rule_priors import RulePriors
+from soar_jax.score.rule_priors import RulePriors, log_doubt
 from soar_jax.states import STATES
 
 
@@ -145,6 +145,15 @@ class Precision:
 Bound = ErrorRatio | Precision
 
 
+class StatePriors(NamedTuple):
+    """Laws of the four states' rates before any row is seen: (4,) each; see `Hyperparameters`."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
 class Hyperparameters(NamedTuple):
     """Every prior as plain numbers.
 
@@ -163,6 +172,10 @@ class Hyperparameters(NamedTuple):
         Patterns that could have been chosen, by side and kind.
     pool_size : (2, num_kinds) int64
         Candidates among them.
+    log_doubt : () float64
+        By how many nats no rules at all, beyond those that must be in, are more probable than the kinds alone say.
+    claimed : StatePriors, optional
+        Laws by which rates are claimed of rows, where these differ from the priors; see `rates.claims_of`.
     """
 
     alpha: FloatArray
@@ -174,6 +187,22 @@ class Hyperparameters(NamedTuple):
     rule_beta: FloatArray
     searched: FloatArray
     pool_size: IntArray
+    log_doubt: float | FloatArray = 0.0
+    claimed: StatePriors | None = None
+
+    @property
+    def log_constant(self) -> float:
+        """Log of what the prior of all pairs sums to, given that the log joint leaves its normalisation out.
+
+        The kinds alone sum to one; no rules at all count ``exp(log_doubt)`` times.
+        """
+        with_none = betaln(self.rule_alpha, self.searched + self.rule_beta) - betaln(self.rule_alpha, self.rule_beta)
+        return float(np.log1p(np.exp(with_none.sum()) * np.expm1(self.log_doubt)))
+
+    @property
+    def claims(self) -> StatePriors:
+        """Laws by which rates are claimed of rows."""
+        return StatePriors(self.alpha, self.beta, self.low, self.high) if self.claimed is None else self.claimed
 
     @property
     def is_bounded(self) -> bool:
@@ -192,7 +221,8 @@ class Hyperparameters(NamedTuple):
 
     def expected_rules(self) -> FloatArray:
         """Return the number of rules of each side expected before seeing the labels."""
-        return (self.searched * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
+        by_kinds = (self.searched * self.rule_alpha / (self.rule_alpha + self.rule_beta)).sum(axis=1)
+        return np.asarray(by_kinds * np.exp(-self.log_constant))
 
     def names(self, side: int) -> list[str]:
         """Name the kinds of one side: "2 literals, 1 cut"."""
@@ -219,6 +249,7 @@ class Hyperparameters(NamedTuple):
                 "high": float(self.high[s]),
                 "mean": float(self._prior_mean(s)),
                 "worth_rows": float(self.alpha[s] + self.beta[s]),
+                "claimed": {name: float(law[s]) for name, law in self.claims._asdict().items()},
             }
             for s, state in enumerate(STATES)
         }
@@ -233,7 +264,7 @@ class Hyperparameters(NamedTuple):
             }
             for side, name in enumerate(STATES[:2])
         }
-        return {"states": states, "rules": rules}
+        return {"states": states, "rules": rules, "doubt": float(np.exp(self.log_doubt))}
 
     def _prior_mean(self, s: int) -> float:
         a, b, low, high = self.alpha[s], self.beta[s], self.low[s], self.high[s]
@@ -251,15 +282,6 @@ def both(name: str, value: object, kinds: tuple[type, ...]) -> tuple[object, obj
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"{name} must be {names}, or a pair of them for the two sides, got {value!r}.")
     return pair
-
-
-class StatePriors(NamedTuple):
-    """Priors of the four states' rates: (4,) each; see `Hyperparameters`."""
-
-    alpha: FloatArray
-    beta: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 def from_opinions(consensus: Opinions, ambiguous: Opinions, num_rows: int) -> StatePriors:
@@ -283,6 +305,7 @@ def resolve(
     rules: RulePriors | tuple[RulePriors, RulePriors],
     searched: Searched | tuple[Searched, Searched],
     pools: tuple[Pool, Pool],
+    claimed: StatePriors | None = None,
 ) -> Hyperparameters:
     """Put the priors of states and rules together for one table; the sides may have searched different patterns."""
     priors = both("rule_prior", rules, get_args(RulePriors))
@@ -307,4 +330,6 @@ def resolve(
         rule_beta=stack("beta", 1.0),
         searched=stack("searched", 0.0),
         pool_size=np.stack(pool_size).astype(np.int64),
+        log_doubt=log_doubt(priors),  # type: ignore[arg-type]
+        claimed=claimed,
     )

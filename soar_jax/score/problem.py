@@ -69,6 +69,8 @@ class Problem(NamedTuple):
     prior : (2, num_kinds, MAX_RULES + 2) float64
         Log prior by side, kind and number of rules of that kind. Index 0 is for what cannot be flipped: 0 for as many
         as must be in, -inf for any other number, so that an empty slot never becomes a rule.
+    log_doubt : () float64
+        Added to the log prior of pairs without rules, beyond those that must be in.
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
@@ -93,6 +95,7 @@ class Problem(NamedTuple):
     surfaces: Leaf
     edges: Leaf
     prior: Leaf
+    log_doubt: Leaf
     total: Leaf
     wrong: Leaf
 
@@ -166,6 +169,7 @@ def make_problem(
         surfaces=surfaces,
         edges=edges,
         prior=prior,
+        log_doubt=np.asarray(hyper.log_doubt, dtype=np.float64),
         total=np.asarray(total, dtype=np.int64),
         wrong=np.array([positive, negative], dtype=np.float64),
     )

@@ -67,18 +67,27 @@ class SearchedRules:
     side: Beta(1, strictness * searched). A first rule then costs log((1 + strictness) * searched) nats, which is what
     the best of that many patterns reaches in noise, and some more.
 
+    Many kinds together expect some rule somewhere, whatever the table. So two empty rule sets are made ``doubt`` times
+    as probable as the counts alone would make them: the rows must favour any rules over none by log(doubt) nats more.
+    Among pairs that have a rule nothing changes.
+
     Parameters
     ----------
     strictness : float
         Higher asks for more evidence per rule.
+    doubt : float
+        Higher asks for more evidence that there are rules at all; at least 1.
     """
 
     strictness: float = 5.0
+    doubt: float = 20.0
 
     def __post_init__(self) -> None:
-        """Check the number."""
+        """Check the numbers."""
         if not (math.isfinite(self.strictness) and self.strictness > 0):
             raise InputError(f"SearchedRules.strictness must be a positive number, got {self.strictness!r}.")
+        if not (math.isfinite(self.doubt) and self.doubt >= 1):
+            raise InputError(f"SearchedRules.doubt must be a number of at least 1, got {self.doubt!r}.")
 
     def resolve(self, searched: Searched) -> KindPrior:
         """Count kinds and hypotheses for one table."""
@@ -160,3 +169,8 @@ class ExpectedRules:
 
 # every form of prior that estimators take and model files hold
 RulePriors = SearchedRules | RulePrior | ExpectedRules
+
+
+def log_doubt(priors: Sequence[RulePriors]) -> float:
+    """By how many nats no rules at all are made more probable: the larger of the two sides' doubts, 0 for none."""
+    return max(math.log(prior.doubt) if isinstance(prior, SearchedRules) else 0.0 for prior in priors)

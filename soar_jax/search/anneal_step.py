@@ -27,7 +27,7 @@ import numpy as np
 
 from soar_jax._base import NUM_PLANES, BoolArray, IntArray, Leaf
 from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip
-from soar_jax.score.joint import host_log_likelihood, split_counts
+from soar_jax.score.joint import host_log_likelihood, host_log_prior, split_counts
 from soar_jax.score.pair import Pair, best_flip, eligible_flips, host_pair
 from soar_jax.score.problem import Problem
 from soar_jax.search.moves import MOVES
@@ -119,7 +119,7 @@ def start(problem: Problem, num_chains: int, required: BoolArray | None = None) 
     """
     pair = host_pair(problem, np.zeros((2, problem.num_slots), dtype=bool) if required is None else required)
     likelihood = np.asarray(host_log_likelihood(problem, pair.counts))
-    prior = np.take_along_axis(np.asarray(problem.prior), pair.sizes[..., None], axis=-1)[..., 0].sum()
+    prior = np.asarray(host_log_prior(problem, pair.sizes))
     unknown = np.full(len(MOVES), _UNKNOWN, dtype=np.int32)
     known = Known(unknown, unknown, unknown[0])
     current = PairState(pair, likelihood, prior)

@@ -26,7 +26,7 @@ from soar_jax.candidates.catalogue import NO_PATTERNS, Catalogue
 from soar_jax.candidates.patterns import pack
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.score.compiled import drop_surplus
-from soar_jax.score.joint import host_log_likelihood
+from soar_jax.score.joint import host_log_likelihood, host_log_prior
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
@@ -123,8 +123,11 @@ class Explorer:
         max_rules: tuple[int, int] = (MAX_RULES, MAX_RULES),
     ) -> None:
         self.catalogue, self.hyper, self.clock = catalogue, hyper, clock
-        # a rule of any kind that was searched may come in
-        open_hyper = hyper._replace(pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64))
+        # a rule of any kind that was searched may come in; whether the leader is worth more than no rules at all and
+        # the doubt about any is asked at the end, so that doubt does not stand in the way of pairs of several rules
+        open_hyper = hyper._replace(
+            pool_size=np.minimum(hyper.searched, 1 << 30).astype(np.int64), log_doubt=np.float64(0.0)
+        )
         none = empty_pool(catalogue.layout.num_words)
         positive, negative = (len(patterns) for patterns in catalogue.required)
         problem = make_problem(
@@ -155,8 +158,10 @@ class Explorer:
         counts = np.asarray(self.working.query(self.least, 0).counts)
         sizes = np.zeros(problem.prior.shape[:2], dtype=np.int64)
         sizes[:, 0] = positive, negative
-        log_prior = float(np.take_along_axis(np.asarray(problem.prior), sizes[..., None], axis=-1)[..., 0].sum())
-        self.best = Best(host_log_likelihood(problem, counts) + log_prior, self.least, False)
+        of_least = host_log_likelihood(problem, counts) + host_log_prior(problem, sizes)
+        self.best = Best(of_least, self.least, False)
+        self.nothing = Best(of_least + float(hyper.log_doubt), self.least, False)
+        """No rules, or those alone that must be in, with the doubt about any."""
         # every process of a mesh must start its programs in the same order
         self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
         self.descents = descents_for(self.working, clock, mesh, self.executor)
@@ -264,6 +269,17 @@ class Explorer:
             stood = not self.keep(self.descend(self.best.included))
         return stood
 
+    def beats_doubt(self) -> bool:
+        """Say whether the leader is worth more than no rules and the doubt about any; if not, these lead from now on.
+
+        A leader without rules that stood, stands with doubt as well.
+        """
+        if self.best.log_joint > self.nothing.log_joint:
+            return True
+        was_nothing = self.best.included.tobytes() == self.nothing.included.tobytes()
+        self.best = self.nothing
+        return was_nothing
+
     def _improving(self, query: Query, priced: Priced, threshold: float) -> IntArray:
         """Settle by exact integrals which of the patterns that came near do improve a pair."""
         if not len(priced.patterns):
@@ -330,7 +346,7 @@ class Explorer:
                 if not self.clock.has_room_for(self.pass_seconds):
                     break
                 leader = self.best
-                if self.certify():
+                if self.certify() and (self.beats_doubt() or self.certify()):
                     return True
                 self.settle()
                 if self.best is leader:  # no slot was free for what improves it
@@ -425,6 +441,7 @@ def run(
         is_optimal = explorer.run(patience, report, log, checkpoint) if explorer.sides else True
     except KeyboardInterrupt:
         clock.stopped = True
+    explorer.beats_doubt()
     searched = time.perf_counter()
     patterns, included = surroundings(explorer, max_patterns)
     beyond = left_out(explorer, patterns) if explorer.sides else 0.0

@@ -126,6 +126,7 @@ def test_experiment_says_when_there_is_no_checkout(tmp_path):
 
 def test_fit_says_what_it_found_and_compares_with_noise(table, tmp_path, capsys):
     args = ["fit", str(table), "--target", "outcome", "--out", str(tmp_path / "m.json"), *QUICK, "--noise-check", "3"]
+    args += ["--doubt", "1"]
     assert main(args) == 0
     shown = capsys.readouterr().out
     assert "the rows favour them over no rules by" in shown and "permuted 3 times" in shown

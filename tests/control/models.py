@@ -6,6 +6,9 @@ from soar_jax import BOAClassifier, SOARClassifier
 from soar_jax.estimators.model_file import FORMAT, FORMAT_VERSION, model_from_dict
 from soar_jax.states import TAXONOMY
 
+FLAT = {"alpha": [1.0] * 4, "beta": [1.0] * 4, "low": [0.0] * 4, "high": [1.0] * 4}
+"""Laws of the four states' rates that say nothing."""
+
 
 def model_of_rules(positive, negative, taxonomy, *, columns, classes=(0, 1), positive_index=1, kind=SOARClassifier):
     """A loaded model with these rules (lists of plain literals), and these eight counts on its training rows."""
@@ -32,10 +35,9 @@ def model_of_rules(positive, negative, taxonomy, *, columns, classes=(0, 1), pos
         "rules": rules,
         "training_taxonomy": dict(zip(TAXONOMY, taxonomy, strict=True)),
         "hyperparameters": {
-            "alpha": [1.0] * 4,
-            "beta": [1.0] * 4,
-            "low": [0.0] * 4,
-            "high": [1.0] * 4,
+            **FLAT,
+            "claimed": FLAT,
+            "log_doubt": 0.0,
             "kind": [by_length.tolist()] * 2,
             "rule_alpha": [[1.0] * longest] * 2,
             "rule_beta": [[100.0] * longest] * 2,

@@ -76,16 +76,17 @@ def test_rules_alone_reproduce_states_predictions_and_taxonomy(car):
 
 
 def test_probabilities_are_the_posterior_means_of_the_states(car):
-    """With bounds by numerical integration; with opinions the mean of a Beta posterior."""
+    """With bounds by numerical integration for a consensus, and beside two average rows for an ambiguous row; with
+    opinions the mean of a Beta posterior."""
     X, y, model = car
     t = model.training_taxonomy_
-    cases = dict(positive=("CTP", "CFP"), negative=("CTN", "CFN"), active=("AAP", "AAN"), passive=("PAN", "PAP"))
-    expected = {}
-    for state, (hit, miss) in cases.items():
-        alpha, beta, low, high = (model.priors_["states"][state][k] for k in ("alpha", "beta", "low", "high"))
-        a, b = t[hit] + alpha, t[miss] + beta
+    expected = {"active": (t["AAP"] + 2 * y.mean()) / (t["AAP"] + t["AAN"] + 2)}
+    expected["passive"] = (t["PAP"] + 2 * y.mean()) / (t["PAP"] + t["PAN"] + 2)
+    for state, (hit, miss) in dict(positive=("CTP", "CFP"), negative=("CTN", "CFN")).items():
+        low, high = (model.priors_["states"][state][k] for k in ("low", "high"))
+        a, b = t[hit] + 1, t[miss] + 1
         mean = np.exp(log_beta_integral(a + 1, b, low, high) - log_beta_integral(a, b, low, high))
-        expected[state] = mean if state in ("positive", "active") else 1 - mean
+        expected[state] = mean if state == "positive" else 1 - mean
         assert low <= mean <= high
     assert model.predict_proba(X)[:, 1] == pytest.approx([expected[s] for s in model.predict_state(X)])
     model = SOARClassifier(n_iter=100, n_restarts=1, consensus=Opinion(0.95, share=0.05)).fit(X, y)

@@ -19,7 +19,7 @@ from soar_jax.posterior.committee_file import committee_schema
 from tests.conftest import random_table
 
 FILES = Path(__file__).parents[1] / "files"
-CONTENT = json.loads((FILES / "model_v3.json").read_text(encoding="utf-8"))
+CONTENT = json.loads((FILES / "model_v4.json").read_text(encoding="utf-8"))
 
 
 def rows():
@@ -55,20 +55,25 @@ def first_rule(**change):
         (lambda c: c["training_taxonomy"].pop("CTP"), "training_taxonomy.CTP is not there"),
         (lambda c: c["training_taxonomy"].update(CFP=-5), "training_taxonomy.CFP is less than 0"),
         (changed(positive_index=0.5), "positive_index must be one of 0 or 1"),
-        (first_rule(literals=[["c0", "==", "b"]]), r"rules\[0\].rule does not say what its literals say"),
+        (
+            first_rule(literals=[["c0", "==", "b"], CONTENT["rules"][0]["literals"][1]]),
+            r"rules\[0\].rule does not say what its literals say",
+        ),
         (changed(classes=["no", "yes", "maybe"]), "classes is longer than 2"),
         (changed(score=float("inf")), "Infinity is not JSON"),
         (changed(columns=[*CONTENT["columns"][:-1], "other"]), "does not have"),
         (changed(classes=["no", 1]), "two types"),
-        (lambda c: c["contract"]["columns"][3].update(kind="category"), "contract does not allow"),
+        (lambda c: c["hyperparameters"]["low"].__setitem__(0, 1.0), "hyperparameters.low is not below high"),
+        (lambda c: c["hyperparameters"]["claimed"]["low"].__setitem__(2, 1.0), "claimed.low is not below high"),
+        (lambda c: c["contract"]["columns"][5].update(kind="category"), "contract does not allow"),
         (changed(surprise=1), "a field that is not known"),
         (changed(parameters={"no_such": 1}), "damaged"),
         (changed(parameters={"consensus": {"type": "os.system"}}), "damaged"),
     ],
     ids=[
         "side Positive", "literals empty", "count deleted", "count negative", "positive_index 0.5", "literal edited",
-        "three classes", "infinite", "column renamed", "classes of two types", "kind changed", "unknown field",
-        "unknown parameter", "unknown type",
+        "three classes", "infinite", "column renamed", "classes of two types", "prior bounds crossed",
+        "claimed bounds crossed", "kind changed", "unknown field", "unknown parameter", "unknown type",
     ],
 )  # fmt: skip
 def test_edits_that_were_once_believed_are_refused_in_one_line(spoil, message):
@@ -256,6 +261,12 @@ def test_a_keyword_that_the_checker_does_not_know_is_an_error():
             [0.5384615384600528, 0.7720002810177194, 0.5384615384600528, 0.7720002810177194, 0.7720002810177194,
              0.7720002810177194],
             337.6328958222731,
+        ),
+        (
+            4,
+            [0.1679653679653680, 0.8571430627767105, 0.1679653679653680, 0.8571430627767105, 0.8571430627767105,
+             0.8571430627767105],
+            232.63561469360286,
         ),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from soar_jax import BOAClassifier, Rule, SOARClassifier
-from soar_jax.estimators.model_file import model_from_dict
+from soar_jax.estimators.model_file import FORMAT_VERSION, model_from_dict
 
 KINDS = {"SOARClassifier": SOARClassifier, "BOAClassifier": BOAClassifier}
 HOSTILE = ("a", "Robert'); DROP TABLE x;--", '"quoted" <b>&', "größe\n2", "age > 30 and b", "z" * 200)
@@ -37,11 +37,12 @@ def make_model(positive, negative=(), columns=None, estimator="SOARClassifier", 
                 rules[-1] |= {"fresh_support": 20, "fresh_precision": 0.9, "fresh_low": 0.75, "fresh_high": 0.97}
     used = {z[0]: None for rule in rules for z in rule["literals"]}
     names = list(columns if columns is not None else used)
-    ones, kind = [1.0] * 4, [[-1, -1], [0, 0]]
+    flat = {"alpha": [1.0] * 4, "beta": [1.0] * 4, "low": [0.0] * 4, "high": [1.0] * 4}
+    kind = [[-1, -1], [0, 0]]
     return model_from_dict(
         {
             "format": "soar-jax model",
-            "format_version": 2,
+            "format_version": FORMAT_VERSION,
             "estimator": estimator,
             "parameters": {},
             "classes": list(classes),
@@ -52,10 +53,9 @@ def make_model(positive, negative=(), columns=None, estimator="SOARClassifier", 
             "rules": rules,
             "training_taxonomy": dict(zip("CTP CFP CTN CFN AAP AAN PAP PAN".split(), range(9, 1, -1), strict=True)),
             "hyperparameters": {
-                "alpha": ones,
-                "beta": ones,
-                "low": [0.0] * 4,
-                "high": ones,
+                **flat,
+                "claimed": flat,
+                "log_doubt": 0.0,
                 "kind": [kind, kind],
                 "rule_alpha": [[1.0], [1.0]],
                 "rule_beta": [[1.0], [1.0]],

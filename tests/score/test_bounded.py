@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
+from soar_jax import ErrorRatio, Opinion
 from soar_jax._base import in_float64
 from soar_jax.score.bounded import log_mass, log_mass_above, quadrature
 from soar_jax.score.host_bounded import log_beta_between
-from soar_jax.score.rates import mean_rates
+from soar_jax.score.priors import StatePriors, from_bounds, from_opinions
+from soar_jax.score.rates import claims_of, mean_rates, positive_rates
 from soar_jax.score.tables import state_table
 from tests.oracles import log_beta_integral
 from tests.problems import random_target
@@ -99,7 +101,29 @@ def test_the_table_keeps_its_digits_over_a_thousand_additions():
             assert table[s, p, n] == pytest.approx(float(host), rel=1e-11, abs=1e-9)
 
 
+def test_a_consensus_claims_its_bound_and_an_ambiguous_state_what_its_rows_were():
+    hyper = random_target(5, bounded=True)[0].hyper
+    hyper = hyper._replace(claimed=claims_of(StatePriors(*hyper[:4]), base_rate=0.2, row_weight=1.0))
+    counts = np.array([[0, 0, 0, 90], [50, 50, 90, 0]])  # all against what the states speak for
+    means = mean_rates(hyper, *counts)
+    assert (means[:2] >= hyper.low[:2]).all()
+    assert means[2:] == pytest.approx([0.4 / 92, 1.6 / 92], abs=1e-12) and (means[2:] < hyper.low[2:]).all()
+
+
+@pytest.mark.parametrize("row_weight", [1.0, 3.5])
+def test_a_state_without_rows_and_no_rules_at_all_claim_the_base_rate(row_weight):
+    states = from_bounds(ErrorRatio(0.5), ErrorRatio(0.5), 0.03)
+    hyper = random_target(5)[0].hyper._replace(**states._asdict(), claimed=claims_of(states, 0.03, row_weight))
+    claimed = positive_rates(hyper, np.array([0, 0, 0, 30]), np.array([0, 0, 0, 970]))
+    assert claimed[2:] == pytest.approx([0.03, 0.03], abs=1e-12)
+
+
+def test_opinions_are_claimed_as_they_are():
+    assert claims_of(from_opinions(Opinion(0.9), Opinion(0.5), 1000), 0.2, 1.0) is None
+
+
 def test_mean_rates_lie_within_the_bounds_and_follow_the_rows():
+    """As files of earlier formats claim them: within bounds for all states."""
     hyper = random_target(5, bounded=True)[0].hyper
     rng = np.random.default_rng(0)
     positives, negatives = rng.integers(0, 3000, (2, 200, 4))

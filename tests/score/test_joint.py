@@ -45,9 +45,11 @@ def device_log_joint(counts, sizes, hyper):
         constant=constant,
         states=jnp.zeros((4, 1, 1)),
         rule=jnp.zeros((2, 0)),
+        prior=jnp.pad(jnp.asarray(prior_table(hyper, 63)), ((0, 0), (1, 0), (0, 0))),  # first what must be in: nothing
+        log_doubt=jnp.asarray(hyper.log_doubt),
     )
-    likelihood = log_likelihood(by_formula, packed)
-    return float(likelihood + log_prior(jnp.asarray(sizes, jnp.int32), jnp.asarray(prior_table(hyper, 63))))
+    sizes = jnp.pad(jnp.asarray(sizes, jnp.int32), ((0, 0), (1, 0)))
+    return float(log_likelihood(by_formula, packed) + log_prior(by_formula, sizes))
 
 
 @settings(deadline=None, max_examples=100)
@@ -57,10 +59,10 @@ def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
     share = rng.dirichlet(np.full(8, 0.5))
     positives, negatives = np.floor(share * num_rows).astype(np.int64).reshape(2, 4)
     pool = rng.integers(0, 900, (2, 4))
-    sizes = np.minimum(rng.integers(0, 20, (2, 4)), pool)
+    sizes = np.minimum(rng.integers(0, 20, (2, 4)), pool) * rng.integers(0, 2)
     hyper = priors_by_length(
         *(10 ** rng.uniform(-2, np.log10(num_rows), (2, 4))), *(10 ** rng.uniform(-1, 3, (2, 2, 4))), pool
-    )
+    )._replace(log_doubt=rng.uniform(0, 5))
     expected = host_log_joint(positives, negatives, sizes, hyper)
     assert device_log_joint((positives, negatives), sizes, hyper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 

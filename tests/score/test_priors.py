@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from soar_jax import ErrorRatio, ExpectedRules, InputError, Opinion, Precision, RulePrior, SearchedRules
 from soar_jax.candidates.pools import empty_pool
 from soar_jax.candidates.searched import Searched, count_searched
+from soar_jax.score.host import host_log_joint
 from soar_jax.score.priors import from_bounds, from_opinions, resolve
+from tests.oracles import log_rules
 
 NOTHING = (empty_pool(1), empty_pool(1))
 
@@ -68,10 +70,43 @@ def test_precision_moves_a_bound_only_where_it_would_exclude_the_base_rate():
 
 
 def test_searched_rules_cost_the_logarithm_of_what_was_searched():
-    hyper = resolve(FLAT, SearchedRules(3), SEARCHED, NOTHING)
+    hyper = resolve(FLAT, SearchedRules(3, doubt=1), SEARCHED, NOTHING)
     assert hyper.searched.tolist() == [[10, 100, 800]] * 2 and hyper.rule_beta.tolist() == [[30, 300, 2400]] * 2
     assert hyper.expected_rules() == pytest.approx([1, 1], abs=0.05)
     assert hyper.names(0) == ["1 literal", "2 literals", "3 literals"]
+
+
+def test_doubt_makes_no_rules_more_probable_and_leaves_odds_of_rules_alone():
+    """The prior of two sides with one kind of two patterns each, listed by hand."""
+    found = count_searched(np.array([1, 1]), np.zeros(2, int), np.ones(2), 1)
+    plain, doubted = (resolve(FLAT, SearchedRules(3, doubt=d), found, NOTHING) for d in (1, 8))
+    # Beta(1, 6): none, one (two ways) or two of two patterns
+    sizes, ways = np.array([0, 1, 2]), np.array([1, 2, 1])
+    of_side = ways * np.exp(log_rules(sizes, 2, 1, 6))
+    assert of_side.sum() == pytest.approx(1)
+    none = of_side[0] ** 2
+    assert plain.log_constant == pytest.approx(0, abs=1e-12)
+    assert np.exp(doubted.log_constant) == pytest.approx(1 - none + 8 * none)
+    assert doubted.expected_rules() == pytest.approx(of_side @ sizes / (1 - none + 8 * none))
+    assert doubted.as_dict()["doubt"] == pytest.approx(8)
+    counts = np.zeros(4, np.int64)
+
+    def change(sizes):
+        value = [host_log_joint(counts, counts, np.array(sizes), hyper) for hyper in (doubted, plain)]
+        return value[0] - value[1]
+
+    assert change([[0], [0]]) == pytest.approx(np.log(8))
+    assert change([[1], [0]]) == change([[0], [2]]) == pytest.approx(0)
+
+
+def test_the_larger_doubt_of_two_sides_holds_and_the_papers_priors_have_none():
+    assert resolve(FLAT, (SearchedRules(5, doubt=4), SearchedRules(5, doubt=9)), SEARCHED, NOTHING).log_doubt == (
+        pytest.approx(np.log(9))
+    )
+    assert resolve(FLAT, RulePrior(1, 100), SEARCHED, NOTHING).log_doubt == 0
+    for doubt in (0.5, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="doubt must be a number of at least 1"):
+            SearchedRules(doubt=doubt)
 
 
 def test_cuts_placed_by_the_labels_count_for_their_positions():

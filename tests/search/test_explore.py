@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import BOAClassifier, InputError, RulePrior, SOARClassifier, datasets
+from soar_jax import BOAClassifier, InputError, NothingFoundWarning, RulePrior, SOARClassifier, datasets
 from soar_jax._base import in_float64
 from soar_jax._progress import Clock
 from soar_jax.candidates.build import CandidateOptions, build_candidates
@@ -292,6 +292,22 @@ def test_growing_needs_a_prior_that_counts_what_is_grown(make_table):
         SOARClassifier(grow_to=5, rule_prior=RulePrior(1, 100)).fit(X, y)
     model = SOARClassifier(n_rounds=1, rule_prior=RulePrior(1, 100)).fit(X, y)
     assert model.certificate_.grown_to == model.certificate_.longest
+
+
+@pytest.mark.parametrize("search", ["full", "annealing"])
+def test_a_pair_must_be_worth_more_than_no_rules_and_the_doubt_about_any(make_table, search):
+    """Doubt just below a pair's gain lets it stand, just above it no rules lead, and stand, too."""
+    X, y = make_table(2, num_rows=60)
+    how = {"search": search, "n_rounds": 2, "n_restarts": 2, "n_iter": 100, "max_length": 2}
+    free = SOARClassifier(rule_prior=SearchedRules(doubt=1), **how).fit(X, y)
+    assert 1 < free.gain_ < 40 and len(free.rules_)
+    stands = SOARClassifier(rule_prior=SearchedRules(doubt=np.exp(free.gain_ - 0.1)), **how).fit(X, y)
+    assert stands.rules_["rule"].tolist() == free.rules_["rule"].tolist() and stands.certificate_
+    assert stands.gain_ == pytest.approx(0.1) and stands.score_ == pytest.approx(free.score_)
+    with pytest.warns(NothingFoundWarning):
+        falls = SOARClassifier(rule_prior=SearchedRules(doubt=np.exp(free.gain_ + 0.1)), **how).fit(X, y)
+    assert not len(falls.rules_) and falls.certificate_ and falls.gain_ == 0
+    assert falls.score_ == pytest.approx(free.score_ - 0.1)
 
 
 def test_wide_tables_get_an_answer():
