@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from soar_jax.report.content import AuditEntry, AuditLine
-from soar_jax.report.numbers import LEAST_SHARED, MINUS, count, per_hundred, share_of
+from soar_jax.report.numbers import LEAST_SHARED, MINUS, Share, count, is_few, per_hundred, share_of
 from soar_jax.report.words import Words
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ def audit_entry(audit: Audit, words: Words, yes: str, *, is_single: bool) -> Aud
     gaps = {(row.group, row.figure): row for row in audit.gaps.itertuples()}
     lines = []
     for figure, said in wanted:
-        shares = tuple(share_of(figures[g, figure].hits, figures[g, figure].rows) for g in shown)
-        lines.append(AuditLine(said, shares, _gap(gaps, shown, figure) if len(sizes) == _TWO else None))
+        shares = tuple(_share(figures[g, figure]) for g in shown)
+        has_gap = len(sizes) == _TWO and all(share.value is not None for share in shares)
+        lines.append(AuditLine(said, shares, _gap(gaps, shown, figure) if has_gap else None))
     label = words.label(audit.by)
     return AuditEntry(
         audit.by,
@@ -48,12 +50,19 @@ def audit_entry(audit: Audit, words: Words, yes: str, *, is_single: bool) -> Aud
     )
 
 
+def _share(row: Any) -> Share:
+    """Give a group's share; not where it would tell that so and so few of the group are on one side."""
+    share = share_of(row.hits, row.rows)
+    return replace(share, value=None, low=None, high=None) if is_few(row.hits) or is_few(row.rows - row.hits) else share
+
+
 def _gap(gaps: dict[Any, Any], shown: list[str], figure: str) -> str | None:
     row = gaps.get((shown[0], figure)) if len(shown) == _TWO else None
     if row is None or row.small or row.gap != row.gap:
         return None
-    text = f"{100 * row.gap:+.{0 if abs(row.gap) >= 0.0995 else 1}f}".replace("-", MINUS)  # noqa: PLR2004
-    return f"{text} ({100 * row.low:+.0f} to {100 * row.high:+.0f})".replace("-", MINUS)
+    digits = 0 if abs(row.gap) >= 0.0995 else 1  # noqa: PLR2004
+    said, low, high = (f"{100 * value:+.{digits}f}".replace("-", MINUS) for value in (row.gap, row.low, row.high))
+    return f"{said} ({low} to {high})"
 
 
 def _lead(lines: list[AuditLine], names: list[str], *, is_single: bool) -> str:

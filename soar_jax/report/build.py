@@ -44,7 +44,7 @@ def build(subject: Subject, tested: Tested | None, wishes: Wishes) -> Content:
     yes, no = outcome_names(words, [model.label(0), model.label(1)], None if tested is None else tested.target)
     basis = find_basis(subject, measured, tested, words)
     states = state_entries(subject, measured, state_words(yes, no, is_single=model.single))
-    answered, right = answers(subject, measured)
+    answered, unanswered, right = answers(subject, measured)
     audits = tuple(
         audit_entry(audit, words, yes, is_single=model.single) for audit in (tested.audits if tested else ())
     )
@@ -58,7 +58,7 @@ def build(subject: Subject, tested: Tested | None, wishes: Wishes) -> Content:
         kicker=". ".join(part for part in ("Rule report", words.data) if part),
         question=question,
         verdict=verdict(subject, measured, words, yes, no),
-        under=f"{basis.sentence}. {baseline(measured, yes, no)}".strip(),
+        under=f"{basis.sentence}. {baseline(subject, measured, yes, no)}".strip(),
         yes=yes,
         no=no,
         unit=words.rows,
@@ -66,7 +66,8 @@ def build(subject: Subject, tested: Tested | None, wishes: Wishes) -> Content:
         is_single=model.single,
         basis=basis,
         base_rate=share_of(measured.num_positives, measured.num_rows),
-        answered=round(answered, 3),
+        answered=answered,
+        unanswered=unanswered,
         right=right,
         states=states,
         rules=rule_entries(subject, measured, words),
@@ -81,7 +82,7 @@ def build(subject: Subject, tested: Tested | None, wishes: Wishes) -> Content:
         audits=audits,
         sampled=sampled,
         edits=edit_log(subject.edits, words),
-        limits=limits(subject, basis, states, audits, sampled, words, len(examples)),
+        limits=limits(subject, measured, basis, states, audits, sampled, words, len(examples)),
         contact=words.contact,
         facts=facts(subject, basis, words, yes, no, _cases(measured)),
         engine=plain_data(engine_data(subject, words, states, measured, tested)),

@@ -20,8 +20,8 @@ PER_ROW, STEP, RADIUS = 20, 16.5, 7
 
 def dots(state: StateEntry, *, positive_first: bool) -> dict[str, Any]:
     """Dots of a state: full ones are positive; what does not fit the state's answer comes last."""
-    yes, no = state.dots
-    kinds = ["y"] * yes + ["n"] * no if positive_first else ["n"] * no + ["y"] * yes
+    yes, no, unknown = state.dots
+    kinds = (["y"] * yes + ["n"] * no if positive_first else ["n"] * no + ["y"] * yes) + ["u"] * unknown
     found = [
         {"kind": kind, "x": RADIUS + STEP * (i % PER_ROW), "y": RADIUS + STEP * (i // PER_ROW)}
         for i, kind in enumerate(kinds)
@@ -65,6 +65,7 @@ def _short(text: str) -> str:
 def _labels(placed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Put each label beside its point, or as near as it can be without meeting a point or another label."""
     taken = [(p["x"] - 6, p["y"] - 6, p["x"] + 6, p["y"] + 6) for p in placed]
+    taken += [(p["x"] - 2, p["high"], p["x"] + 2, p["low"]) for p in placed]  # ranges
     found = []
     for point in sorted(placed, key=lambda p: -p["y"]):
         width = _LETTER * len(point["label"])

@@ -22,7 +22,10 @@ class Basis:
 
 @dataclass(frozen=True)
 class StateEntry:
-    """A state: in words, how many rows are in it, how many of them are positive, and what the model says."""
+    """A state: in words, how many rows are in it, how many of them are positive, and what the model says.
+
+    ``of_hundred`` is its part of a hundred, ``dots`` the same as dots: positive, negative, and not known which.
+    """
 
     name: str
     say: str
@@ -31,7 +34,8 @@ class StateEntry:
     technical: str
     rows: int | None
     share: float
-    dots: tuple[int, int]
+    of_hundred: str
+    dots: tuple[int, int, int]
     positive: Share
     right: Share | None
     chance: float
@@ -202,7 +206,8 @@ class Content:
     is_single: bool
     basis: Basis
     base_rate: Share
-    answered: float
+    answered: str
+    unanswered: str
     right: Share
     states: tuple[StateEntry, ...]
     rules: tuple[RuleEntry, ...]

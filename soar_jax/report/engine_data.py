@@ -53,6 +53,7 @@ def engine_data(
             for k, s in enumerate(states)
         ],
         "patterns": _patterns(measured),
+        "testedRows": measured.num_rows,
         "starts": {str(state): case for state, case in found.items()},
     }  # fmt: skip
 

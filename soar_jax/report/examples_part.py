@@ -6,6 +6,7 @@ import numpy as np
 
 from soar_jax._base import IntArray
 from soar_jax.reasons.explain import Explanations
+from soar_jax.reasons.explanation import NearMiss
 from soar_jax.reasons.wording import plain_cell
 from soar_jax.report.content import ExampleRow
 from soar_jax.report.phrases import phrase, value_text
@@ -43,10 +44,17 @@ def example_rows(
                 int(states[row]),
                 tuple((words.label(name), value_text(words, name, value)) for name, value in values.items()),
                 tuple(fact.id for fact in why.fired),
-                () if why.fired else tuple((n.facts.id, phrase(words, n.literal)) for n in near),
+                () if why.fired else tuple(_near(n, words) for n in near),
                 outcomes[0] if tested.is_true[row] else outcomes[1],
                 bool(wrong[row]),
                 values,
             )
         )
     return tuple(found)
+
+
+def _near(miss: NearMiss, words: Words) -> tuple[str, str]:
+    """Say what a rule lacks: a condition that is not met, or a value that is not known."""
+    if miss.value is None:
+        return miss.facts.id, f"cannot tell: {words.label(miss.literal.column)} not known"
+    return miss.facts.id, f"one condition not met: {phrase(words, miss.literal)}"

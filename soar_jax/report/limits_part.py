@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from soar_jax.report.content import AuditEntry, Basis, Limit, Sampled, StateEntry
+from soar_jax.report.measured import Measured
 from soar_jax.report.numbers import LEAST_ROWS, LEAST_SHARED, listed, of_hundred
+from soar_jax.report.states_part import constant_answer
 from soar_jax.report.subject import Subject
+from soar_jax.report.trust_part import unchecked_states
 from soar_jax.report.words import Words
 from soar_jax.states import ACTIVE, PASSIVE
 
@@ -13,6 +16,7 @@ MANY_RULES = 20
 
 def limits(
     subject: Subject,
+    measured: Measured,
     basis: Basis,
     states: tuple[StateEntry, ...],
     audits: tuple[AuditEntry, ...],
@@ -21,7 +25,8 @@ def limits(
     num_examples: int,
 ) -> tuple[Limit, ...]:
     """List the limits, those that matter most first."""
-    found = [*_about_rows(basis, words), *_about_answers(subject, states, words)]
+    found = [*_about_rows(basis, words), *_about_worth(subject, measured, words)]
+    found += [*_about_answers(subject, states, words), *_about_unchecked(subject, states, basis)]
     found.append(
         Limit(
             f"For {words.rows} unlike these.",
@@ -41,8 +46,9 @@ def limits(
     found.append(
         Limit(
             "For small groups.",
-            f"A share of fewer than {LEAST_SHARED} {words.rows} is left out, and a count below {LEAST_ROWS} is not "
-            f"shown, nor hidden in this file. {_rows_in_file(num_examples)}",
+            f"A share of fewer than {LEAST_SHARED} {words.rows} is left out, and a group of fewer than {LEAST_ROWS} is "
+            "not counted, here or hidden in this file. The share of a larger group does tell how many of it were on "
+            f"either side. {_rows_in_file(num_examples)}",
         )
     )
     return (*found, *(Limit("From the author.", note) for note in words.notes))
@@ -72,6 +78,31 @@ def _about_rows(basis: Basis, words: Words) -> list[Limit]:
             )
         ]
     return []
+
+
+def _about_worth(subject: Subject, measured: Measured, words: Words) -> list[Limit]:
+    found = constant_answer(subject, measured) if measured.num_rows else None
+    if found is None or not found[1]:
+        return []
+    return [
+        Limit(
+            "For the sake of accuracy.",
+            f"Among the {words.rows} that get an answer, the same answer to all would be right as often or more.",
+        )
+    ]
+
+
+def _about_unchecked(subject: Subject, states: tuple[StateEntry, ...], basis: Basis) -> list[Limit]:
+    names = [f"“{state.say}”" for state in unchecked_states(subject, states)]
+    if not names or not subject.model.rules:
+        return []
+    return [
+        Limit(
+            "Where too few were tested.",
+            f"Fewer than {LEAST_SHARED} {basis.noun} got {listed(names, 'or')}: how often that is right was not "
+            "checked.",
+        )
+    ]
 
 
 def _about_answers(subject: Subject, states: tuple[StateEntry, ...], words: Words) -> list[Limit]:

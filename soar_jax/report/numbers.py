@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
@@ -49,6 +50,11 @@ def share_of(hits: float, rows: float) -> Share:
     return Share(int(rows), value, least, most)
 
 
+def fixed(number: float, digits: int) -> str:
+    """Write a number that is not negative with so many decimals, halves upwards as the script of the page does."""
+    return str(Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
 def is_few(rows: float) -> bool:
     """Whether a count must not be given."""
     return 0 < rows < LEAST_ROWS
@@ -72,7 +78,7 @@ def count(number: float) -> str:
 def per_hundred(share: float) -> str:
     """Say a share in whole hundredths, with a decimal below one and above ninety-nine: "31", "0.4"."""
     is_fine = 0 < share < _FEW or _NEARLY_ALL < share < 1
-    text = f"{100 * share:.{1 if is_fine else 0}f}"
+    text = fixed(100 * share, int(is_fine))
     if text == "0.0":
         return "fewer than 0.1"
     return "more than 99.9" if text == "100.0" else text
@@ -85,7 +91,7 @@ def of_hundred(share: float) -> str:
 
 def tabular(share: float) -> str:
     """Say a share in a table, of 100."""
-    return "< 0.1" if 0 < share < 0.0005 else f"{100 * share:.{_decimals(share)}f}"  # noqa: PLR2004
+    return "< 0.1" if 0 < share < 0.0005 else fixed(100 * share, _decimals(share))  # noqa: PLR2004
 
 
 def per_cent(share: float) -> str:
@@ -98,9 +104,9 @@ def _decimals(share: float) -> int:
 
 
 def span(low: float, high: float, of: float | None = None) -> str:
-    """Write a range of shares with the decimals of its value."""
-    digits = _decimals(of) if of is not None else int(high < _TABLE_FEW or low > _TABLE_NEARLY_ALL)
-    return f"{100 * low:.{digits}f}\u2013{100 * high:.{digits}f}"
+    """Write a range of shares with the decimals of its value, or those without which it would say "always"."""
+    digits = max(int(high < _TABLE_FEW or low > _TABLE_NEARLY_ALL), 0 if of is None else _decimals(of))
+    return f"{fixed(100 * low, digits)}\u2013{fixed(100 * high, digits)}"
 
 
 def number_text(value: float, unit: str = "") -> str:
@@ -113,18 +119,6 @@ def number_text(value: float, unit: str = "") -> str:
     return (
         f"{'-' if text.startswith('-') else ''}{unit}{text.removeprefix('-')}" if is_money else f"{text} {unit}".strip()
     )
-
-
-def share_out(counts: Sequence[int], total: int = 100) -> list[int]:
-    """Give each count its part of a total by largest remainders, so that the parts sum to it."""
-    everything = sum(counts)
-    if not everything:
-        return [0] * len(counts)
-    exact = np.array(counts, dtype=np.float64) * total / everything
-    parts = np.floor(exact).astype(int)
-    for i in np.argsort(parts - exact, kind="stable")[: total - int(parts.sum())]:
-        parts[i] += 1
-    return [int(part) for part in parts]
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

@@ -34,6 +34,9 @@ def rule_entries(subject: Subject, measured: Measured, words: Words) -> tuple[Ru
             if is_few(counts.free_rows[r]) or is_few(counts.rows[r] - counts.free_rows[r]):
                 right, unopposed, opposed = coarse(right), coarse(unopposed), coarse(opposed)
         overlaps, more = _overlaps(subject, measured, r)
+        # a share of a side with few rows, or one that would tell how many rows of a rule with few are on its side
+        of_side = measured.num_positives if is_positive else measured.num_rows - measured.num_positives
+        has_reach = right.value is not None and of_side >= LEAST_SHARED
         entries.append(
             RuleEntry(
                 fact.id,
@@ -44,8 +47,8 @@ def rule_entries(subject: Subject, measured: Measured, words: Words) -> tuple[Ru
                 right,
                 unopposed,
                 opposed,
-                None if is_few(counts.rows[r]) else plain_share(float(counts.reach[r])),
-                None if is_few(counts.rows[r]) else plain_share(float(counts.alone[r])),
+                plain_share(float(counts.reach[r])) if has_reach else None,
+                plain_share(float(counts.alone[r])) if has_reach else None,
                 plain_share(fact.inclusion),
                 _differences(subject, measured, words, r),
                 overlaps,
@@ -120,8 +123,12 @@ def dispute_lead(subject: Subject, measured: Measured, words: Words, yes: str) -
         for rules, (rows, _) in measured.patterns.items():
             if any(r < model.num_positive for r in rules) and any(r >= model.num_positive for r in rules):
                 part[list(rules)] += rows
+        # with one rule on a side that one is in all of them
+        sides = [list(range(model.num_positive)), list(range(model.num_positive, len(model.rules)))]
+        part[[r for side in sides if len(side) == 1 for r in side]] = 0
         top = int(np.argmax(part))
-        said = f"Rule {model.facts[top].id} takes part in {of_hundred(float(part[top] / total))} disputes. "
+        if part[top]:
+            said = f"Rule {model.facts[top].id} takes part in {of_hundred(float(part[top] / total))} disputes. "
     share = share_of(measured.state_positives[ACTIVE], total)
     if share.value is None:
         return f"{said}There are too few {words.rows} in dispute to say how they end."

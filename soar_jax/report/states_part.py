@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from soar_jax._hundred import share_out
 from soar_jax.report.content import Basis, StateEntry
 from soar_jax.report.measured import Measured
-from soar_jax.report.numbers import (
-    LEAST_ROWS,
-    Share,
-    coarse,
-    count,
-    is_few,
-    of_hundred,
-    per_hundred,
-    share_of,
-    share_out,
-)
+from soar_jax.report.numbers import Share, coarse, count, is_few, of_hundred, per_hundred, share_of
 from soar_jax.report.phrases import StateWords
 from soar_jax.report.subject import Subject, Tested
 from soar_jax.report.words import Words
@@ -62,8 +53,7 @@ def find_basis(subject: Subject, measured: Measured, tested: Tested | None, word
 def state_entries(subject: Subject, measured: Measured, said: tuple[StateWords, ...]) -> tuple[StateEntry, ...]:
     """Describe the four states on the rows."""
     positives, negatives, rows = measured.state_positives, measured.state_negatives, measured.states
-    dots = _dots([int(n) for pair in zip(positives, negatives, strict=True) for n in pair])
-    shares = state_shares(measured)
+    shares, parts = state_shares(measured), state_parts(measured)
     # the last of four counts follows from the others and their sum: where one is not given, none is exact
     rounded = coarse if has_few(measured) else _exact
     answers = dict.fromkeys(answered_states(is_single=subject.model.single))
@@ -79,7 +69,8 @@ def state_entries(subject: Subject, measured: Measured, said: tuple[StateWords, 
                 words.technical,
                 None if is_few(rows[k]) else rounded(Share(int(rows[k]))).rows,
                 round(float(shares[k]), 3),
-                (dots[2 * k], dots[2 * k + 1]),
+                said_part(shares[k], parts[k]),
+                _dots(parts[k], share_of(positives[k], rows[k])),
                 rounded(share_of(positives[k], rows[k])),
                 rounded(share_of(right[k], rows[k])) if k in answers and right is not None else None,
                 float(subject.model.rates[k]),
@@ -93,30 +84,53 @@ def has_few(measured: Measured) -> bool:
     return any(is_few(rows) for rows in measured.states)
 
 
+def _state_rows(measured: Measured) -> list[int]:
+    """Rows of each state; very few to tens of rows only."""
+    return [round(int(n), -1) if is_few(n) else int(n) for n in measured.states]
+
+
 def state_shares(measured: Measured) -> list[float]:
-    """Share of each state; one of very few rows is given to tens of rows only."""
-    rows = [round(int(n), -1) if is_few(n) else int(n) for n in measured.states]
-    return [n / max(measured.num_rows, 1) for n in rows]
+    """Share of each state."""
+    return [n / max(measured.num_rows, 1) for n in _state_rows(measured)]
 
 
-def _dots(counts: list[int]) -> list[int]:
-    """Share out a hundred dots; where a dot would stand for fewer than ten rows, counts are rounded to tens first."""
-    rounded = [round(n, -1) for n in counts] if sum(counts) < LEAST_ROWS * 100 else counts
-    return share_out(rounded if any(rounded) else counts)
+def state_parts(measured: Measured) -> list[int]:
+    """Whole hundredths of the states, which sum to a hundred: the dots, and the numbers beside them."""
+    return share_out(_state_rows(measured))
+
+
+def said_part(share: float, part: int) -> str:
+    """Say the part of a state, or of several: whole, unless there would be none or nothing else."""
+    text = per_hundred(share)
+    return str(part) if text.isdigit() else text
+
+
+def _dots(part: int, positive: Share) -> tuple[int, int, int]:
+    """Dots of a state that are positive, negative, and not known, where the state has too few rows for a share."""
+    if positive.value is None:
+        return 0, 0, part
+    hits = round(part * positive.value)
+    return hits, part - hits, 0
 
 
 def _exact(share: Share) -> Share:
     return share
 
 
-def answers(subject: Subject, measured: Measured) -> tuple[float, Share]:
-    """Share of the rows that get an answer, and how often it is right."""
+def answers(subject: Subject, measured: Measured) -> tuple[str, str, Share]:
+    """Of a hundred rows, how many get an answer and how many get none; and how often the answer is right."""
     rows = measured.states
     first, second = answered_states(is_single=subject.model.single)
     answered = int(rows[first] + rows[second])
     right = int(measured.state_positives[first] + measured.state_negatives[second])
     share = share_of(right, answered)
-    return answered / max(measured.num_rows, 1), coarse(share) if has_few(measured) else share
+    parts, shares = state_parts(measured), state_shares(measured)
+    with_answer = shares[first] + shares[second]
+    return (
+        said_part(with_answer, parts[first] + parts[second]),
+        said_part(1 - with_answer, 100 - parts[first] - parts[second]),
+        coarse(share) if has_few(measured) else share,
+    )
 
 
 def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: str) -> Verdict:
@@ -127,29 +141,29 @@ def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: st
     if not measured.num_rows:
         return (("There are no ", False), (unit, False), (" to measure the rules on.", False))
     shares = state_shares(measured)
-    answered, right = answers(subject, measured)
-    times = "" if right.value is None else per_hundred(right.value)
+    said = [f"{said_part(*given)} of 100" for given in zip(shares, state_parts(measured), strict=True)]
+    answered, _, right = answers(subject, measured)
     if model.single:
         on = share_of(measured.state_positives[POSITIVE], measured.states[POSITIVE])
         off = share_of(measured.state_negatives[PASSIVE], measured.states[PASSIVE])
         return (
-            ("For ", False), (of_hundred(shares[POSITIVE]), True), (f" {unit} a rule for {yes} applies", False),
-            *_right(on), ("; for the other ", False), (per_hundred(shares[PASSIVE]), True),
+            ("For ", False), (said[POSITIVE], True), (f" {unit} a rule for {yes} applies", False),
+            *_right(on), ("; for the other ", False), (said[PASSIVE].removesuffix(" of 100"), True),
             (f" none does, which speaks for {no}", False), *_right(off), (".", False),
         )  # fmt: skip
     parts: list[tuple[str, bool]] = [
-        ("For ", False), (of_hundred(answered), True), (f" {unit} the rules give an answer", False)
+        ("For ", False), (f"{answered} of 100", True), (f" {unit} the rules give an answer", False)
     ]  # fmt: skip
-    if answered and times:
-        parts += [(", and it is right ", False), (f"{times} times in 100", True)]
+    if right.value is not None:
+        parts += [(", and it is right ", False), (_times(right), True)]
     parts.append((". ", False))
     if shares[ACTIVE] > 0:
-        parts += [(of_hundred(shares[ACTIVE]), True), (" get “the rules disagree”; for ", False)]
-        parts += [(of_hundred(shares[PASSIVE]), True), (" no rule speaks.", False)]
+        parts += [(said[ACTIVE], True), (" get “the rules disagree”; for ", False)]
+        parts += [(said[PASSIVE], True), (" no rule speaks.", False)]
     else:
         parts += [
             ("They never disagree; for ", False),
-            (of_hundred(shares[PASSIVE]), True),
+            (said[PASSIVE], True),
             (" no rule speaks.", False),
         ]
     return tuple(parts)
@@ -166,13 +180,36 @@ def _without_rules(subject: Subject, unit: str, yes: str) -> Verdict:
 
 
 def _right(share: Share) -> tuple[tuple[str, bool], ...]:
-    return () if share.value is None else ((", right ", False), (f"{per_hundred(share.value)} times in 100", True))
+    return () if share.value is None else ((", right ", False), (_times(share), True))
 
 
-def baseline(measured: Measured, yes: str, no: str) -> str:
-    """Say what the same answer to everyone would score."""
+def _times(share: Share) -> str:
+    """Say how often an answer is right."""
+    return "every time" if share.value == 1 else f"{per_hundred(share.value or 0.0)} times in 100"
+
+
+def baseline(subject: Subject, measured: Measured, yes: str, no: str) -> str:
+    """Say what the same answer to everyone would score, on all rows and on those that get an answer."""
     if not measured.num_rows:
         return ""
     share = measured.num_positives / measured.num_rows
     name = yes if share > 0.5 else no  # noqa: PLR2004
-    return f"For comparison: “{name}” said to all would be right {per_hundred(max(share, 1 - share))} times in 100."
+    text = f"For comparison: “{name}” said to all would be right {per_hundred(max(share, 1 - share))} times in 100"
+    among = constant_answer(subject, measured)
+    if among is None or among[0].rows == measured.num_rows:
+        return f"{text}."
+    constant, is_as_good = among
+    text += f", and {per_hundred(constant.value or 0.0)} among those with an answer"
+    return f"{text}: as often as the rules or more, so that they add no accuracy here." if is_as_good else f"{text}."
+
+
+def constant_answer(subject: Subject, measured: Measured) -> tuple[Share, bool] | None:
+    """How often the commoner outcome is right among the rows with an answer, and whether the rules do no better."""
+    states = list(answered_states(is_single=subject.model.single))
+    positives, rows = (int(counts[states].sum()) for counts in (measured.state_positives, measured.states))
+    *_, right = answers(subject, measured)
+    is_yes = 2 * measured.num_positives > measured.num_rows
+    constant = share_of(positives if is_yes else rows - positives, rows)
+    if constant.value is None or right.value is None or not subject.model.rules:
+        return None
+    return constant, constant.value >= right.value

@@ -7,7 +7,7 @@ import numpy as np
 from soar_jax.control.costs import says_positive
 from soar_jax.report.content import Basis, Point, StateEntry
 from soar_jax.report.measured import Measured
-from soar_jax.report.numbers import LEAST_SHARED, of_hundred, per_hundred, share_of
+from soar_jax.report.numbers import LEAST_SHARED, listed, of_hundred, per_hundred, share_of
 from soar_jax.report.states_part import answered_states, shown_states
 from soar_jax.report.subject import Subject
 from soar_jax.report.words import Words
@@ -31,13 +31,26 @@ def calibration(subject: Subject, states: tuple[StateEntry, ...], basis: Basis) 
     if not points:
         return (), ""
     if worst is None or worst.positive.value is None:
-        return tuple(points), "No chance is off by more than its range and 3 of 100."
+        unchecked = [f"“{s.short}”" for s in unchecked_states(subject, states)]
+        said = "No chance is off by more than its range and 3 of 100."
+        if unchecked:
+            said = (
+                "Of the chances shown, none is off by more than its range and 3 of 100. Not checked, for too few "
+                f"{basis.noun}: {listed(unchecked)}."
+            )
+        return tuple(points), said
     where = "Where the rules disagree" if worst is states[ACTIVE] else f"For “{worst.short}”"
     note = (
         f"{where} the model says {per_hundred(worst.chance)}, the {basis.noun} "
         f"say {per_hundred(worst.positive.value)}: do not take that chance at its word."
     )
     return tuple(points), note
+
+
+def unchecked_states(subject: Subject, states: tuple[StateEntry, ...]) -> list[StateEntry]:
+    """States that rows are in, but too few to check the chance that the model gives there."""
+    shown = [states[k] for k in shown_states(is_single=subject.model.single)]
+    return [state for state in shown if state.positive.value is None and state.rows != 0]
 
 
 def cost_of_answers(

@@ -1,6 +1,8 @@
 """Models and rows for reports: fitted ones, and large or odd ones made from plain rules."""
 
 import functools
+import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -165,3 +167,9 @@ def odd_cases(model, frame, count, seed):
                 case[column] = None if pd.isna(value) else value
         cases.append(case)
     return cases
+
+
+def embedded(path):
+    """The data in a page."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])

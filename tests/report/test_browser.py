@@ -178,6 +178,25 @@ def test_rules_sort_filter_and_open(browser, reports):
         assert page.evaluate("document.activeElement.closest('.rule').id") == f"rule-{goes_to}"
 
 
+def test_numbers_are_read_as_typed_or_not_at_all(browser, reports):
+    """One comma is a decimal point; what could be read in two ways, or in none, settles nothing."""
+    with Watched(browser, reports["adult"]) as watched:
+        page = watched.page
+        place = next(i for i, c in enumerate(models.embedded(reports["adult"])["columns"]) if c["name"] == "age")
+
+        def said(text):
+            page.fill(f"#field-{place}", text)
+            invalid = page.get_attribute(f"#field-{place}", "aria-invalid")
+            return invalid, page.inner_text("#result")
+
+        same = [said(text) for text in ("28.5", "28,5", "2.85e1", " 28.5 ")]
+        assert len(set(same)) == 1 and same[0][0] == "false"
+        for text in ("abc", "1,234", "12.5.1", "1.234,5", "0x10", "Infinity", "1 000"):
+            invalid, told = said(text)
+            assert invalid == "true" and "Not a number" in told and "of 100" not in told
+        assert said("")[0] == "false"
+
+
 def test_keys_walk_over_the_map_of_disputes(browser, reports):
     with Watched(browser, reports["adult"]) as watched:
         page = watched.page

@@ -1,7 +1,6 @@
 """What a report says, against counts made afresh from the raw rows; and what it does not say."""
 
 import copy
-import json
 import re
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 from scipy.stats import beta
 
 from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
-from soar_jax.report.numbers import of_hundred, per_cent, share_of, share_out
+from soar_jax._hundred import share_out
+from soar_jax.report.numbers import of_hundred, per_cent, share_of, span
 from tests.conftest import coverage
 from tests.reasons.models import make_model
 from tests.report import models
@@ -18,11 +18,6 @@ from tests.report import models
 
 def content_of(model, tmp_path, *given, **options):
     return model.report(tmp_path / "report.html", *given, **options)
-
-
-def embedded(path):
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 
 
 def recounted(model, X):
@@ -57,9 +52,17 @@ def test_every_figure_of_states_and_rules_is_that_of_a_recount(name, tmp_path):
             wanted = share_of((mask & side).sum(), mask.sum())
             assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
             assert found.rows in (wanted.rows, None if wanted.rows is None else round(wanted.rows, -1))
-        assert rule.reach == (None if 0 < cover.sum() < 10 else round((cover & side).sum() / side.sum(), 3))
-    answered = (on ^ off).mean()
-    assert report.answered == round(answered, 3)
+        assert rule.reach == (round((cover & side).sum() / side.sum(), 3) if cover.sum() >= 30 <= side.sum() else None)
+    assert sum(sum(state.dots) for state in report.states) == 100
+    for state in report.states:
+        part = sum(state.dots)
+        assert abs(part - 100 * state.share) < 1 and (state.of_hundred == str(part) or state.share < 0.01)
+        if state.positive.value is None:
+            assert state.dots == (0, 0, part)
+        else:
+            assert state.dots[0] == round(part * state.positive.value) and not state.dots[2]
+    assert int(report.answered) == sum(sum(state.dots) for state in report.states[:2]) == 100 - int(report.unanswered)
+    assert abs(int(report.answered) - 100 * (on ^ off).mean()) < 2
     assert report.right.value == round((((on & ~off) & truth) | ((off & ~on) & ~truth)).sum() / (on ^ off).sum(), 3)
     for line in report.disputes[:5]:
         i, j = int(line.positive[1:]) - 1, int(line.negative[1:]) - 1
@@ -77,7 +80,7 @@ def test_embedded_counts_are_never_below_ten(tmp_path):
     path = tmp_path / "small.html"
     rows = np.random.default_rng(1).permutation(len(X))[:120]
     report = model.report(path, X.iloc[rows], y.iloc[rows], sensitive=["doors"])
-    data = embedded(path)
+    data = models.embedded(path)
     counts = [pattern[0] for pattern in data["patterns"].values()] + [d[2] for d in data["disputes"]]
     counts += [state["rows"] for state in data["states"]]
     counts += [overlap.rows for rule in report.rules for overlap in rule.overlaps]
@@ -204,11 +207,13 @@ def test_models_of_no_rule_of_one_and_of_one_side_say_the_right_thing(tmp_path):
     assert "Nothing here beats the base rate" in nothing.verdict[0][0] and not nothing.engine["rules"]
     assert 'id="try"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
     one = content_of(make_model([[("safety", "==", "high")]], [], columns=list(X.columns)), tmp_path, X, y)
-    assert one.answered == round((X["safety"] == "high").mean(), 3)
+    assert one.answered == f"{100 * (X['safety'] == 'high').mean():.0f}"
     single = make_model([[("safety", "==", "high")]], columns=list(X.columns), estimator="BOAClassifier")
     assert isinstance(single, BOAClassifier)
     boa = content_of(single, tmp_path, X, y)
-    assert boa.answered == 1.0 and "which speaks for" in "".join(text for text, _ in boa.verdict)
+    assert (boa.answered, boa.unanswered) == ("100", "0") and "which speaks for" in "".join(
+        text for text, _ in boa.verdict
+    )
     assert boa.states[3].say.startswith("No rule applies")
 
 
@@ -229,6 +234,52 @@ def test_figures_are_said_with_the_right_decimals():
     assert [per_cent(x) for x in (0.0004, 0.084, 0.51, 0.994)] == ["< 0.1 %", "8.4 %", "51 %", "99.4 %"]
     assert sum(share_out([1, 1, 1])) == 100 and share_out([0, 0]) == [0, 0]
     assert share_out([999, 1]) == [100, 0]
+    # halves go up, as in the script of the page, and a range up to all is not said to be all
+    assert [of_hundred(0.345), span(0.345, 0.385), span(0.996, 1.0, 1.0)] == [
+        "35 of 100",
+        "35\u201339",
+        "99.6\u2013100.0",
+    ]
+
+
+def test_what_was_not_checked_and_what_a_constant_answer_does_as_well_is_said(tmp_path):
+    """Thirty-six rows with a rule for yes, of which 6 are; the commoner answer is right more often than the rules."""
+    X = pd.DataFrame({"a": np.r_[np.ones(36), np.zeros(164)].astype(int), "b": np.r_[np.zeros(190), np.ones(10)]})
+    y = np.r_[np.ones(6), np.zeros(194)].astype(int)
+    model = make_model([[("a", ">", 0)]], [[("b", ">", 0)]], columns=["a", "b"])
+    report = content_of(model, tmp_path, X, y, fresh=True)
+    assert "97 times in 100, and 87 among those with an answer" in report.under
+    assert "add no accuracy here" in report.under
+    titles = [limit.title for limit in report.limits]
+    assert "For the sake of accuracy." in titles and "Where too few were tested." in titles
+    unchecked = next(limit.text for limit in report.limits if limit.title == "Where too few were tested.")
+    assert report.states[1].say in unchecked and report.states[0].say not in unchecked
+    if "No chance is off" in report.calibration_note or "none is off" in report.calibration_note:
+        assert report.states[1].short in report.calibration_note
+    better = content_of(model, tmp_path, X, 1 - y, fresh=True)  # the rules are right 30 of 46 times, "yes" 40 times
+    assert "add no accuracy here" in better.under
+    good = content_of(model, tmp_path, X, (X["a"] > 0).astype(int), fresh=True)
+    assert "add no accuracy" not in good.under and "For the sake of accuracy." not in [z.title for z in good.limits]
+
+
+def test_groups_do_not_tell_how_few_of_them_are_on_one_side(tmp_path):
+    model, X, y = models.car()
+    group = np.where(np.arange(len(X)) % 9 == 0, "rare", "other")
+    y = np.where(group == "rare", np.isin(np.arange(len(X)), 9 * np.arange(100, 105)), y)  # 5 of 192
+    X = X.assign(group=group)
+    positive, negative = (
+        [list(rule.literals) for rule in rules] for rules in (model.positive_rules_, model.negative_rules_)
+    )
+    report = content_of(make_model(positive, negative, columns=list(X.columns)), tmp_path, X, y, sensitive=["group"])
+    (audit,) = report.audits
+    few = [
+        share
+        for line in audit.lines
+        for share, (name, _) in zip(line.shares, audit.groups, strict=True)
+        if name == "rare"
+    ]
+    assert few[0].value is None and any(share.value is not None for share in few)
+    assert audit.lines[0].gap is None
 
 
 def test_the_card_says_what_the_page_says_and_escapes_it(tmp_path):

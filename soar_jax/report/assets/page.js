@@ -56,7 +56,7 @@
     const few = share === null;
     one("#pair").replaceChildren(
       element("p", {}, element("b", {}, `${plus} and ${minus} speak together about ${rows === null ? "fewer than 10" : withCommas(rows)} ${data.unit}`), ". ",
-        few ? "Too few to say how they end." : `Of these ${ofHundred(share)} are in fact ${data.yes}, 90 % range ${spanOf(low, high)}.`),
+        few ? "Too few to say how they end." : `Of these ${ofHundred(share)} are in fact ${data.yes}, 90 % range ${spanOf(low, high, share)}.`),
       element("p", { class: "small" }, element("a", { href: `#rule-${plus}`, class: "id y", onclick: (e) => { e.preventDefault(); openRule(plus); } }, plus), " ", sayRule(data.phrases[plus])),
       element("p", { class: "small" }, element("a", { href: `#rule-${minus}`, class: "id n", onclick: (e) => { e.preventDefault(); openRule(minus); } }, minus), " ", sayRule(data.phrases[minus])),
       few ? "" : element("p", { class: "small soft" }, ahead ? `The outcome goes with ${ahead} more often than not.` : "Neither rule is ahead: the range includes one half."));
@@ -86,7 +86,17 @@
   document.body.dataset.ready = "yes";
   if (!form) return;
   const inputs = every("[data-field]", form);
-  const read = () => inputs.map((input) => (input.value.trim() === "" ? null : input.value));
+  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i, WITH_COMMA = /^[+-]?\d*,\d+$/, GROUPED = /^[+-]?\d{1,3},\d{3}$/;
+  /* a number as typed: null where nothing is, undefined where it cannot be read, or could be read in two ways */
+  function numberTyped(text) {
+    if (text === "") return null;
+    if (NUMBER.test(text)) return text;
+    return WITH_COMMA.test(text) && !GROUPED.test(text) ? text.replace(",", ".") : undefined;
+  }
+  const read = () => inputs.map((input, c) => {
+    const text = input.value.trim();
+    return data.columns[c].kind === "number" && !data.columns[c].options.length ? numberTyped(text) : text === "" ? null : input.value;
+  });
   function fill(values) {
     inputs.forEach((input, c) => {
       const value = values[c];
@@ -111,7 +121,9 @@
   }
   let said = "", timer = 0;
   function render() {
-    const values = read(), checked = engine.check(values), state = engine.state(checked);
+    const typed = read(), notRead = data.columns.map((_, c) => c).filter((c) => typed[c] === undefined);
+    const values = typed.map((value) => (value === undefined ? null : value));
+    const checked = engine.check(values), state = engine.state(checked);
     const { asked, states } = engine.possible(values, checked);
     const fired = checked.flatMap((x, r) => (x.fires ? [r] : []));
     const view = { values, checked, state, asked, possible: states, fired };
@@ -119,15 +131,24 @@
     data.columns.forEach((column, c) => {
       const place = document.getElementById(`hint-${c}`);
       if (!place) return;
-      const [text, isOutside] = hint(column, values[c]);
+      const isBad = notRead.includes(c), [text, isOutside] = isBad ? ["Not read as a number. Write it as 1234.5", true] : hint(column, values[c]);
       place.textContent = text;
       place.parentElement.classList.toggle("warn", isOutside);
+      inputs[c].setAttribute("aria-invalid", String(isBad));
     });
     const box = one("#result");
     Object.assign(box.dataset, {
       state: data.states[state].name, chance: String(data.states[state].chance), fired: fired.map((r) => data.rules[r].id).join(" "),
       possible: states.map((s) => data.states[s].name).join(" "), asked: asked.map((c) => data.columns[c].name).join("\u001f"),
     });
+    if (notRead.length) {
+      const names = notRead.map(result.label).join(", ");
+      Object.assign(box.dataset, { state: "", chance: "", fired: "", possible: "", asked: "" });
+      box.replaceChildren(element("p", { class: "headline" }, element("span", {}, "Not a number")), element("p", {}, `What stands in ${names} was not read, so nothing is said of this case.`));
+      one("#detail").replaceChildren();
+      one("#foot").replaceChildren();
+      return;
+    }
     box.replaceChildren(...(isEmpty
       ? [element("p", { class: "headline" }, mark(3), element("span", {}, "Nothing entered yet")), element("p", { class: "soft" }, "Fill in any field, or take a made-up case.")]
       : isOpen ? result.unsettled(view) : result.settled(view)).filter(Boolean));

@@ -14,11 +14,13 @@ const mark = (state) => element("svg", { class: "mark", viewBox: "0 0 26 16", "a
   element("rect", { class: state === 1 || state === 2 ? "n" : "off", x: 15, y: 3, width: 10, height: 10, "stroke-width": 1.4 }));
 function perHundred(share) {
   const isFine = (share > 0 && share < 0.0095) || (share > 0.9905 && share < 1);
-  return (100 * share).toFixed(isFine ? 1 : 0);
+  const text = (100 * share).toFixed(isFine ? 1 : 0);
+  return text === "0.0" ? "fewer than 0.1" : text === "100.0" ? "more than 99.9" : text;
 }
 const ofHundred = (share) => `${perHundred(share)} of 100`;
-const spanOf = (low, high) => {
-  const digits = high < 0.0995 || low > 0.9895 ? 1 : 0;
+const spanOf = (low, high, of) => {
+  const isFine = (of > 0 && of < 0.0995) || (of > 0.9895 && of < 1);
+  const digits = isFine || high < 0.0995 || low > 0.9895 ? 1 : 0;
   return `${(100 * low).toFixed(digits)}–${(100 * high).toFixed(digits)}`;
 };
 const withCommas = (n) => Math.round(n).toLocaleString("en-US");
@@ -65,9 +67,11 @@ function makeResult(data, engine) {
         scale([s.chance], isTested ? [s.low, s.high] : null, null,
           `Scale from 0 to 100: model ${perHundred(s.chance)}${isTested ? `, ${data.noun} ${perHundred(s.share)}` : ""}`),
         element("p", { class: "small soft" }, isTested
-          ? [`Ring: model. Bar: ${data.noun} in the same state, `, element("b", {}, ofHundred(s.share)), ` (90 % range ${spanOf(s.low, s.high)}, ${withCommas(s.rows)} ${data.unit}).`]
-          : "Ring: model. There are no figures of tested rows for this state.",
-        view.fired.length > 0 && same ? [` The model looks no deeper than the state; among the ${withCommas(same[0])} to whom exactly these rules apply it was `, element("b", {}, ofHundred(same[1])), ` (${spanOf(same[2], same[3])}).`]
+          ? [`Ring: model. Bar: ${data.noun} in the same state, `, element("b", {}, ofHundred(s.share)), ` (90 % range ${spanOf(s.low, s.high, s.share)}, ${withCommas(s.rows)} ${data.unit}).`]
+          : data.testedRows
+            ? `Ring: model. Too few ${data.noun} are in this state to check that chance.`
+            : "Ring: model. There are no figures of tested rows for this state.",
+        view.fired.length > 0 && same ? [` The model looks no deeper than the state; among the ${withCommas(same[0])} to whom exactly these rules apply it was `, element("b", {}, ofHundred(same[1])), ` (${spanOf(same[2], same[3], same[1])}).`]
           : view.fired.length > 0 && Object.keys(data.patterns).length > 0 && ` Exactly these rules apply to fewer than 30 ${data.noun}, too few for a figure of their own.`)),
     ];
   }
