@@ -39,7 +39,7 @@ NUM_TABLES = 100
 NUM_FRESH = 5000
 MARGIN = 0.05
 MOST_ROWS_TO_SAMPLE = 1000
-SAMPLED_PER_CELL = 2
+SAMPLED_PER_CELL = 4
 DRAWS: dict = {}
 QUICK_DRAWS = {"num_draws": 20, "num_warmup": 10, "num_temperatures": 4}
 
