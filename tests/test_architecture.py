@@ -11,7 +11,7 @@ import soar_jax
 
 PACKAGE = Path(soar_jax.__file__).parent
 ROOMS = (
-    {"_base", "_names", "_progress", "_sealed", "_threads", "datasets", "palette", "programs"},
+    {"_base", "_hundred", "_names", "_progress", "_sealed", "_threads", "datasets", "palette", "programs"},
     {"_files", "_notebook"},
     {"_json", "states"},
     {"data"},

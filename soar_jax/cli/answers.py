@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from soar_jax._base import IntArray
+from soar_jax._hundred import share_in_two
 from soar_jax._names import short_name
 from soar_jax.cli.screen import percent, plural
 from soar_jax.control.costs import says_positive
@@ -81,7 +80,7 @@ class Answers:
         rate = self.right_rate
         if rate is None:
             return [f"No row gets an answer on {where}.", self._labels()]
-        with_answer, clash, silent = in_a_hundred((self.answered, self.clashing, self.silent))
+        with_answer, clash, silent = in_a_hundred(self.answered, self.clashing, self.silent)
         aside = ", which the fit never saw," if is_fresh else ""
         right = f"On {where}{aside} it is right for {percent(rate[0])} of them"
         right += f" (90% interval: {percent(rate[1])} to {percent(rate[2])})." if is_fresh else "."
@@ -140,11 +139,8 @@ def where_text(num_rows: int, is_fresh: bool) -> str:
     return f"{rows} held out" if is_fresh else f"the {rows} that it learned from"
 
 
-def in_a_hundred(counts: Sequence[int]) -> list[str]:
+def in_a_hundred(answered: int, *others: int) -> list[str]:
     """Share a hundred out by counts, in whole numbers that add up; what is rare but there is said to be so."""
-    total = max(sum(counts), 1)
-    exact = [100 * count / total for count in counts]
-    shared = [math.floor(share) for share in exact]
-    for i in sorted(range(len(exact)), key=lambda i: shared[i] - exact[i])[: 100 - sum(shared)]:
-        shared[i] += 1
-    return ["fewer than 1" if count and not share else f"{share}" for count, share in zip(counts, shared, strict=True)]
+    (with_answer,), without = share_in_two([answered], others)
+    parts = zip((answered, *others), (with_answer, *without), strict=True)
+    return ["fewer than 1" if count and not part else f"{part}" for count, part in parts]

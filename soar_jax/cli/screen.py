@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from soar_jax._hundred import fixed
 from soar_jax._names import visible
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def percent(share: float, sign: str = "%") -> str:
     if whole in (0.0, 100.0):
         return f"{whole:.0f}{sign}"
     if 1 <= whole <= 99:  # noqa: PLR2004
-        return f"{whole:.0f}{sign}"
-    text = f"{whole:.1f}"
+        return f"{fixed(whole, 0)}{sign}"
+    text = fixed(whole, 1)
     return f"{'below 0.1' if text == '0.0' else 'above 99.9' if text == '100.0' else text}{sign}"
 
 

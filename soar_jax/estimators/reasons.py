@@ -169,8 +169,11 @@ class ReasonsMixin(PredictionMixin):
         return frame
 
     def _levels_of_candidates(self) -> dict[str, list[Plain]]:
-        """Levels that candidates name, as examples of "any other level"; none for a loaded model."""
-        levels: dict[str, dict[Plain, None]] = {}
+        """Levels that the contract or candidates name, as examples of "any other level"."""
+        contract = getattr(self, "_contract", None)
+        levels: dict[str, dict[Plain, None]] = {
+            column.name: dict.fromkeys(column.levels or ()) for column in (contract.columns if contract else ())
+        }
         for pool in self.fitted_pair_.target.pools if hasattr(self, "fitted_pair_") else ():
             for pattern in pool.patterns:
                 for literal in pattern:

@@ -46,7 +46,9 @@ def facts(
         counts = ", ".join(
             f"{name} {measured_cases[name] if measured_cases[name] >= 0 else '< 10'}" for name in TAXONOMY
         )
-        found.append(Fact("Counts on the tested rows", counts, is_code=True))
+        is_exact = not any(number < 0 for number in measured_cases.values())
+        name = "Counts on the tested rows" if is_exact else "Counts on the tested rows, rounded to tens"
+        found.append(Fact(name, counts, is_code=True))
     found.append(
         Fact("Ranges", "Jeffreys, 90 %: with another sample of the same size the figure would most likely fall there.")
     )

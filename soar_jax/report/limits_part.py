@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from soar_jax.report.content import AuditEntry, Basis, Limit, Sampled, StateEntry
 from soar_jax.report.measured import Measured
-from soar_jax.report.numbers import LEAST_ROWS, LEAST_SHARED, listed, of_hundred
-from soar_jax.report.states_part import constant_answer
+from soar_jax.report.numbers import LEAST_ROWS, LEAST_SHARED, listed
+from soar_jax.report.states_part import answers, constant_answer
 from soar_jax.report.subject import Subject
 from soar_jax.report.trust_part import unchecked_states
 from soar_jax.report.words import Words
-from soar_jax.states import ACTIVE, PASSIVE
 
 MANY_RULES = 20
 
@@ -26,7 +25,7 @@ def limits(
 ) -> tuple[Limit, ...]:
     """List the limits, those that matter most first."""
     found = [*_about_rows(basis, words), *_about_worth(subject, measured, words)]
-    found += [*_about_answers(subject, states, words), *_about_unchecked(subject, states, basis)]
+    found += [*_about_answers(subject, measured, words), *_about_unchecked(subject, states, basis)]
     found.append(
         Limit(
             f"For {words.rows} unlike these.",
@@ -105,7 +104,7 @@ def _about_unchecked(subject: Subject, states: tuple[StateEntry, ...], basis: Ba
     ]
 
 
-def _about_answers(subject: Subject, states: tuple[StateEntry, ...], words: Words) -> list[Limit]:
+def _about_answers(subject: Subject, measured: Measured, words: Words) -> list[Limit]:
     if not subject.model.rules:
         return [Limit("At all.", f"There is no rule: every {words.row} gets the same chance, whatever is known of it.")]
     if subject.model.single:
@@ -116,12 +115,11 @@ def _about_answers(subject: Subject, states: tuple[StateEntry, ...], words: Word
                 "learned for it.",
             )
         ]
-    no_answer = states[ACTIVE].share + states[PASSIVE].share
     return [
         Limit(
             "Where the rules disagree or are silent.",
-            f"That is the answer for {of_hundred(no_answer)} {words.rows}: decide in another way. The chance shown "
-            "there is that of all such cases together.",
+            f"That is the answer for {answers(subject, measured)[1]} of 100 {words.rows}: decide in another way. The "
+            "chance shown there is that of all such cases together.",
         )
     ]
 
@@ -131,17 +129,23 @@ def _about_groups(audits: tuple[AuditEntry, ...]) -> list[Limit]:
         return [
             Limit(
                 "As fair.",
-                "No groups were compared on this page. A rule can stand in for sex, age or origin without naming it.",
+                "No groups were compared on this page. A rule can name sex, age or origin, or stand in for "
+                "them without naming them.",
             )
         ]
     read = [a.label for a in audits if not a.notes[0].startswith("No rule")]
     said = f"Rules read {listed(read)}. " if read else ""
     return [
         Limit(
+            "As fair to groups that were not compared.",
+            f"Groups were compared by {listed([a.label for a in audits])} only. A rule can name another group, or "
+            "stand in for one without naming it.",
+        ),
+        Limit(
             "Where the law forbids a reason.",
             f"{said}The audit shows differences between groups. It does not say which of them are unjust, nor whether "
             "a rule may be used for the purpose at hand.",
-        )
+        ),
     ]
 
 

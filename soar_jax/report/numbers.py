@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
+from soar_jax._hundred import fixed
 from soar_jax.score.intervals import interval
 
 LEAST_ROWS = 10
@@ -46,13 +46,17 @@ def share_of(hits: float, rows: float) -> Share:
     if rows < LEAST_SHARED:
         return Share(int(rows) if rows >= LEAST_ROWS else None)
     low, high = interval(hits, rows)
-    value, least, most = (round(float(x), _DIGITS) for x in (hits / rows, low, high))
+    value, least, most = (tenths(float(x)) for x in (hits / rows, low, high))
     return Share(int(rows), value, least, most)
 
 
-def fixed(number: float, digits: int) -> str:
-    """Write a number that is not negative with so many decimals, halves upwards as the script of the page does."""
-    return str(Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+def tenths(share: float) -> float:
+    """Round to a tenth of a per cent, and never so that the whole per cent would be another: 81.465 to 81.4."""
+    near = round(share, _DIGITS)
+    wholes = int(fixed(100 * near, 0)), int(fixed(100 * share, 0))
+    if _TABLE_FEW <= share <= _TABLE_NEARLY_ALL and wholes[0] != wholes[1]:
+        near = round(near + (wholes[1] - wholes[0]) * 10**-_DIGITS, _DIGITS)
+    return near
 
 
 def is_few(rows: float) -> bool:
@@ -67,7 +71,7 @@ def coarse(share: Share) -> Share:
 
 def plain_share(value: float | None) -> float | None:
     """Round a share that has no range."""
-    return None if value is None or np.isnan(value) else round(float(value), _DIGITS)
+    return None if value is None or np.isnan(value) else tenths(float(value))
 
 
 def count(number: float) -> str:
@@ -87,6 +91,12 @@ def per_hundred(share: float) -> str:
 def of_hundred(share: float) -> str:
     """Say a share as a natural frequency."""
     return f"{per_hundred(share)} of 100"
+
+
+def ratio(share: float) -> str:
+    """Say a share as so many against so many, of 100: "40 : 60"."""
+    part = int(fixed(100 * share, 0))
+    return f"{part} : {100 - part}"
 
 
 def tabular(share: float) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from soar_jax.palette import DARK, LIGHT, PRINT, css_variables
 from soar_jax.report import charts
 from soar_jax.report.content import Content
-from soar_jax.report.numbers import count, of_hundred, per_cent, per_hundred, span, tabular
+from soar_jax.report.numbers import count, of_hundred, per_cent, per_hundred, ratio, span, tabular
 from soar_jax.report.rules_part import MOST_IN_MAP
 
 SHOWN_RULES = 10
@@ -151,6 +151,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "count": count, "of_hundred": of_hundred, "per_hundred": per_hundred, "per_cent": per_cent, "tabular": tabular,
+        "ratio": ratio,
     }  # fmt: skip
     environment.globals |= {"span": span, "charts": charts}
     return environment

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from soar_jax._hundred import share_out
+from soar_jax._hundred import HUNDRED, share_in_two
 from soar_jax.report.content import Basis, StateEntry
 from soar_jax.report.measured import Measured
-from soar_jax.report.numbers import Share, coarse, count, is_few, of_hundred, per_hundred, share_of
+from soar_jax.report.numbers import LEAST_ROWS, Share, coarse, count, is_few, of_hundred, per_hundred, share_of
 from soar_jax.report.phrases import StateWords
 from soar_jax.report.subject import Subject, Tested
 from soar_jax.report.words import Words
@@ -53,7 +53,7 @@ def find_basis(subject: Subject, measured: Measured, tested: Tested | None, word
 def state_entries(subject: Subject, measured: Measured, said: tuple[StateWords, ...]) -> tuple[StateEntry, ...]:
     """Describe the four states on the rows."""
     positives, negatives, rows = measured.state_positives, measured.state_negatives, measured.states
-    shares, parts = state_shares(measured), state_parts(measured)
+    shares, parts = state_shares(measured), state_parts(measured, is_single=subject.model.single)
     # the last of four counts follows from the others and their sum: where one is not given, none is exact
     rounded = coarse if has_few(measured) else _exact
     answers = dict.fromkeys(answered_states(is_single=subject.model.single))
@@ -69,7 +69,7 @@ def state_entries(subject: Subject, measured: Measured, said: tuple[StateWords, 
                 words.technical,
                 None if is_few(rows[k]) else rounded(Share(int(rows[k]))).rows,
                 round(float(shares[k]), 3),
-                said_part(shares[k], parts[k]),
+                said_part(shares[k], parts[k], is_rough=is_rough(measured)),
                 _dots(parts[k], share_of(positives[k], rows[k])),
                 rounded(share_of(positives[k], rows[k])),
                 rounded(share_of(right[k], rows[k])) if k in answers and right is not None else None,
@@ -84,6 +84,11 @@ def has_few(measured: Measured) -> bool:
     return any(is_few(rows) for rows in measured.states)
 
 
+def is_rough(measured: Measured) -> bool:
+    """Whether hundredths of all rows would tell how many a state has whose rows are too few to count."""
+    return has_few(measured) and measured.num_rows < HUNDRED * LEAST_ROWS
+
+
 def _state_rows(measured: Measured) -> list[int]:
     """Rows of each state; very few to tens of rows only."""
     return [round(int(n), -1) if is_few(n) else int(n) for n in measured.states]
@@ -94,15 +99,22 @@ def state_shares(measured: Measured) -> list[float]:
     return [n / max(measured.num_rows, 1) for n in _state_rows(measured)]
 
 
-def state_parts(measured: Measured) -> list[int]:
+def state_parts(measured: Measured, *, is_single: bool) -> list[int]:
     """Whole hundredths of the states, which sum to a hundred: the dots, and the numbers beside them."""
-    return share_out(_state_rows(measured))
+    rows, parts = _state_rows(measured) if is_rough(measured) else measured.states, [0, 0, 0, 0]
+    answered = list(answered_states(is_single=is_single))
+    others = [k for k in range(4) if k not in answered]
+    shared = share_in_two([rows[k] for k in answered], [rows[k] for k in others])
+    for states, mine in zip((answered, others), shared, strict=True):
+        for k, part in zip(states, mine, strict=True):
+            parts[k] = part
+    return parts
 
 
-def said_part(share: float, part: int) -> str:
+def said_part(share: float, part: int, *, is_rough: bool) -> str:
     """Say the part of a state, or of several: whole, unless there would be none or nothing else."""
     text = per_hundred(share)
-    return str(part) if text.isdigit() else text
+    return f"{'about ' if is_rough and 0 < share < 1 else ''}{part if text.isdigit() else text}"
 
 
 def _dots(part: int, positive: Share) -> tuple[int, int, int]:
@@ -124,11 +136,11 @@ def answers(subject: Subject, measured: Measured) -> tuple[str, str, Share]:
     answered = int(rows[first] + rows[second])
     right = int(measured.state_positives[first] + measured.state_negatives[second])
     share = share_of(right, answered)
-    parts, shares = state_parts(measured), state_shares(measured)
-    with_answer = shares[first] + shares[second]
+    parts, shown = state_parts(measured, is_single=subject.model.single), _state_rows(measured)
+    with_answer, rough = (shown[first] + shown[second]) / max(sum(shown), 1), is_rough(measured)
     return (
-        said_part(with_answer, parts[first] + parts[second]),
-        said_part(1 - with_answer, 100 - parts[first] - parts[second]),
+        said_part(with_answer, parts[first] + parts[second], is_rough=rough),
+        said_part(1 - with_answer, HUNDRED - parts[first] - parts[second], is_rough=rough),
         coarse(share) if has_few(measured) else share,
     )
 
@@ -140,8 +152,7 @@ def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: st
         return _without_rules(subject, unit, yes)
     if not measured.num_rows:
         return (("There are no ", False), (unit, False), (" to measure the rules on.", False))
-    shares = state_shares(measured)
-    said = [f"{said_part(*given)} of 100" for given in zip(shares, state_parts(measured), strict=True)]
+    said = [_said_state(k, subject, measured, unit) for k in range(4)]
     answered, _, right = answers(subject, measured)
     if model.single:
         on = share_of(measured.state_positives[POSITIVE], measured.states[POSITIVE])
@@ -157,8 +168,8 @@ def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: st
     if right.value is not None:
         parts += [(", and it is right ", False), (_times(right), True)]
     parts.append((". ", False))
-    if shares[ACTIVE] > 0:
-        parts += [(said[ACTIVE], True), (" get “the rules disagree”; for ", False)]
+    if measured.states[ACTIVE] > 0:
+        parts += [(said[ACTIVE][:1].upper() + said[ACTIVE][1:], True), (" get “the rules disagree”; for ", False)]
         parts += [(said[PASSIVE], True), (" no rule speaks.", False)]
     else:
         parts += [
@@ -167,6 +178,14 @@ def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: st
             (" no rule speaks.", False),
         ]
     return tuple(parts)
+
+
+def _said_state(k: int, subject: Subject, measured: Measured, unit: str) -> str:
+    """Say how many rows a state has, of a hundred where that is not too few to say."""
+    if is_few(measured.states[k]):
+        return f"fewer than {LEAST_ROWS} {unit}"
+    part = state_parts(measured, is_single=subject.model.single)[k]
+    return f"{said_part(state_shares(measured)[k], part, is_rough=is_rough(measured))} of 100"
 
 
 def _without_rules(subject: Subject, unit: str, yes: str) -> Verdict:

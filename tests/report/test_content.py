@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import beta
 
 from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
-from soar_jax._hundred import share_out
-from soar_jax.report.numbers import of_hundred, per_cent, share_of, span
+from soar_jax._hundred import fixed, share_in_two, share_out
+from soar_jax.report.numbers import of_hundred, per_cent, ratio, share_of, span, tenths
 from tests.conftest import coverage
 from tests.reasons.models import make_model
 from tests.report import models
@@ -42,17 +42,17 @@ def test_every_figure_of_states_and_rules_is_that_of_a_recount(name, tmp_path):
         assert state.share == round((round(int(mask.sum()), -1) if 0 < mask.sum() < 10 else mask.sum()) / len(mask), 3)
         hits, misses = (mask & truth).sum(), (mask & ~truth).sum()
         if mask.sum() >= 30:
-            assert state.positive.value == round(hits / mask.sum(), 3)
+            assert state.positive.value == tenths(hits / mask.sum())
             if hits and misses:
                 ends = beta.ppf([0.05, 0.95], hits + 0.5, misses + 0.5)
-                assert (state.positive.low, state.positive.high) == tuple(np.round(ends, 3))
+                assert (state.positive.low, state.positive.high) == tuple(tenths(float(end)) for end in ends)
     own = [(cover, truth, off) for cover in plus] + [(cover, ~truth, on) for cover in minus]
     for rule, (cover, side, opposed) in zip(report.rules, own, strict=True):
         for found, mask in ((rule.right, cover), (rule.unopposed, cover & ~opposed), (rule.opposed, cover & opposed)):
             wanted = share_of((mask & side).sum(), mask.sum())
             assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
             assert found.rows in (wanted.rows, None if wanted.rows is None else round(wanted.rows, -1))
-        assert rule.reach == (round((cover & side).sum() / side.sum(), 3) if cover.sum() >= 30 <= side.sum() else None)
+        assert rule.reach == (tenths((cover & side).sum() / side.sum()) if cover.sum() >= 30 <= side.sum() else None)
     assert sum(sum(state.dots) for state in report.states) == 100
     for state in report.states:
         part = sum(state.dots)
@@ -63,7 +63,7 @@ def test_every_figure_of_states_and_rules_is_that_of_a_recount(name, tmp_path):
             assert state.dots[0] == round(part * state.positive.value) and not state.dots[2]
     assert int(report.answered) == sum(sum(state.dots) for state in report.states[:2]) == 100 - int(report.unanswered)
     assert abs(int(report.answered) - 100 * (on ^ off).mean()) < 2
-    assert report.right.value == round((((on & ~off) & truth) | ((off & ~on) & ~truth)).sum() / (on ^ off).sum(), 3)
+    assert report.right.value == tenths((((on & ~off) & truth) | ((off & ~on) & ~truth)).sum() / (on ^ off).sum())
     for line in report.disputes[:5]:
         i, j = int(line.positive[1:]) - 1, int(line.negative[1:]) - 1
         both = plus[i] & minus[j]
@@ -234,12 +234,38 @@ def test_figures_are_said_with_the_right_decimals():
     assert [per_cent(x) for x in (0.0004, 0.084, 0.51, 0.994)] == ["< 0.1 %", "8.4 %", "51 %", "99.4 %"]
     assert sum(share_out([1, 1, 1])) == 100 and share_out([0, 0]) == [0, 0]
     assert share_out([999, 1]) == [100, 0]
+    # what gets an answer is rounded as a whole: 68.4 is not 69, however the remainders fall
+    assert share_in_two([140, 544], [103, 213]) == ([14, 54], [10, 22])
     # halves go up, as in the script of the page, and a range up to all is not said to be all
     assert [of_hundred(0.345), span(0.345, 0.385), span(0.996, 1.0, 1.0)] == [
         "35 of 100",
         "35\u201339",
         "99.6\u2013100.0",
     ]
+
+
+def test_a_share_rounded_to_tenths_is_rounded_to_the_same_whole_per_cent():
+    """Rounded twice, 81.465 would be said as 82 here and as 81 where it is rounded once."""
+    shares = np.random.default_rng(0).uniform(0.1, 0.989, 5_000)
+    assert tenths(0.81465) == 0.814 and tenths(0.66496) == 0.664
+    for share in map(float, shares):
+        assert fixed(100 * tenths(share), 0) == fixed(100 * share, 0) and abs(tenths(share) - share) < 0.0011
+    assert ratio(0.225) == "23 : 77" and ratio(0.345) == "35 : 65"
+
+
+def test_few_disputes_are_said_to_be_few_and_not_none(tmp_path):
+    """Of 174 rows 155 get an answer and two rule sets disagree on 2: rounded to tens they would be none."""
+    a, b = np.repeat([1, 0, 1, 0], [80, 75, 2, 17]), np.repeat([0, 1, 1, 0], [80, 75, 2, 17])
+    X = pd.DataFrame({"a": a, "b": b})
+    model = make_model([[("a", ">", 0)]], [[("b", ">", 0)]], columns=["a", "b"])
+    report = content_of(model, tmp_path, X, a, fresh=True)
+    said = "".join(text for text, _ in report.verdict)
+    assert "Fewer than 10 rows get" in said and "never" not in said
+    assert report.answered == "about 90" and report.unanswered == "about 10"
+    many = content_of(model, tmp_path, pd.concat([X] * 10), np.tile(a, 10), fresh=True)
+    assert (many.answered, many.unanswered) == ("89", "11")
+    none = content_of(model, tmp_path, X[a + b < 2], a[a + b < 2], fresh=True)
+    assert "They never disagree" in "".join(text for text, _ in none.verdict)
 
 
 def test_what_was_not_checked_and_what_a_constant_answer_does_as_well_is_said(tmp_path):
