@@ -6,7 +6,9 @@ python -m experiments.rule_learners [--quick] [--averaged] [--limit SECONDS] [--
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,7 @@ OPTIONS = {
     "--averaged": {"action": "store_true", "help": "also average SOAR over draws of the posterior"},
     "--budget": {"type": float, "default": 60.0, "metavar": "SECONDS", "help": "for those draws"},
     "--tables": {"nargs": "+", "choices": tuple(LOADERS), "metavar": "NAME", "help": "some of the tables"},
+    "--keep": {"action": "store_true", "help": "take the figures of the others from the last results"},
     "--learners": {"nargs": "+", "choices": NAMES, "metavar": "NAME", "help": f"some of: {'; '.join(NAMES)}"},
 }
 
@@ -69,6 +72,19 @@ def fits_of(study: Study, name: str, learners: dict[str, Learner], seeds: tuple[
             told = found.get("failure") or f"error {found['error']:.4f}, log loss {found['log_loss']:.4f}"
             study.say(f"{name}, split {seed}: {label}: {told}")
     return rows
+
+
+def kept_rows(path: Path, learners: dict[str, Learner], names: list[str]) -> tuple[list[dict], list[str]]:
+    """Fits of the last run by learners that are not run again, and the packages that it named."""
+    last = json.loads(path.read_text(encoding="utf-8"))
+    rows = [row for row in last["fits"] if row["learner"] not in learners and row["table"] in names]
+    return rows, last["packages"]
+
+
+def in_order(rows: list[dict], names: list[str]) -> list[dict]:
+    """Sort by table, split and learner, as one run would have them."""
+    learners = [*NAMES, AVERAGED]
+    return sorted(rows, key=lambda row: (names.index(row["table"]), row["seed"], learners.index(row["learner"])))
 
 
 def by_table(fits: pd.DataFrame, figure: str) -> pd.DataFrame:
@@ -196,12 +212,20 @@ def main(argv=None) -> dict:
     if options.averaged:
         learners[AVERAGED] = Learner(partial(soar_averaged, budget=budget), "soar-jax", "soar_jax")
     rows: list[dict] = []
+    if options.keep:
+        rows, packages = kept_rows(study.folder / "rule_learners.json", learners, names)
+    kept = sorted({row["learner"] for row in rows})
     record: dict = {}
     for name in names:  # a long run: what there is so far is written after every table
-        rows += fits_of(study, name, learners, seeds, limit)
+        rows = in_order(rows + fits_of(study, name, learners, seeds, limit), names)
+        if options.keep and name != names[-1]:
+            continue
         fits = pd.DataFrame(rows).reindex(columns=["table", "seed", "learner", *FIGURES])
         found = summary(fits)
         lines = page(rows, fits, found, packages, seeds, limit)
+        if kept:
+            said = "are those of the run before, on the same splits, versions and kind of machine"
+            lines = [f"Figures of {', '.join(kept)} {said}; the others were run again.", "", *lines]
         record = study.save(
             {**found, "limit": limit, "packages": packages, "fits": rows}, "Beside rule learners", lines
         )

@@ -46,6 +46,7 @@ _WHERE = {
     "SearchedRules": "score.rule_priors",
     "TableCheck": "data.check",
     "UnreadableValuesWarning": "_base",
+    "UnseenLevelsWarning": "_base",
     "UntrustedPosteriorWarning": "posterior.diagnosis",
     "datasets": "datasets",
     "keep_programs": "programs",
@@ -90,6 +91,7 @@ __all__ = [
     "SearchedRules",
     "TableCheck",
     "UnreadableValuesWarning",
+    "UnseenLevelsWarning",
     "UntrustedPosteriorWarning",
     "datasets",
     "keep_programs",
@@ -112,6 +114,7 @@ if TYPE_CHECKING:
     from soar_jax._base import LevelOrderWarning as LevelOrderWarning
     from soar_jax._base import NothingFoundWarning as NothingFoundWarning
     from soar_jax._base import UnreadableValuesWarning as UnreadableValuesWarning
+    from soar_jax._base import UnseenLevelsWarning as UnseenLevelsWarning
     from soar_jax.control.audit import Audit as Audit
     from soar_jax.control.choose import Loss as Loss
     from soar_jax.control.costs import Costs as Costs

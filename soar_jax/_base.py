@@ -43,6 +43,10 @@ class DataWarning(UserWarning):
     """Something in a table is not as it should be; the parent of the warnings about data."""
 
 
+class UnseenLevelsWarning(DataWarning):
+    """Most values of a column that rules read are levels that the model never saw."""
+
+
 class UnreadableValuesWarning(DataWarning):
     """Values that cannot be read as their column's kind are treated as missing."""
 

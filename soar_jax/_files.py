@@ -1,9 +1,9 @@
 """Files that are there whole or not at all.
 
 A regular file is replaced in one step, and keeps its mode and, where the system allows it, its owner. A symbolic link
-is followed and stays: what it points to is replaced. A device or a pipe (``/dev/null``, ``/dev/stdout``, a FIFO) is
-written into and never replaced; a disk or a socket is refused, and so is a file that may not be written, though its
-folder may.
+is followed and stays: what it points to is replaced, unless its name ends otherwise than that of the link. A device or
+a pipe (``/dev/null``, ``/dev/stdout``, a FIFO) is written into and never replaced; a disk or a socket is refused, and
+so is a file that may not be written, though its folder may.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def check_target(path: str | os.PathLike[str]) -> Path | None:
         mode = target.stat().st_mode if target.exists() else None
     except (OSError, RuntimeError):  # links that go round in a circle
         raise InputError(f"{given} cannot be followed to a file; name another.") from None
+    if given.is_symlink() and mode is not None and stat.S_ISREG(mode) and target.suffix != given.suffix:
+        raise InputError(f"{given} is a link to {target.name}, a file of another kind; name the file that you mean.")
     if mode is None:
         if not target.parent.is_dir():
             raise InputError(f"There is no folder {target.parent} to save {target.name} in.")

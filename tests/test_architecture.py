@@ -104,8 +104,9 @@ PUBLIC = {
     "Diagnosis", "EditedModelWarning", "ErrorRatio", "ExpectedRules", "Explanation", "Explanations",
     "IdentifierWarning", "InputError", "LeakWarning", "LevelOrderWarning", "Literal", "Loss", "NoiseCheck",
     "NothingFoundWarning", "Opinion", "Posterior", "Precision", "Rule", "RulePrior", "RuleSet", "SOARClassifier",
-    "SOARKernel", "SearchedRules", "TableCheck", "UnreadableValuesWarning", "UntrustedPosteriorWarning", "datasets",
-    "keep_programs", "metrics", "plots", "row_mesh", "soar_model", "taxonomy_cross", "use_mesh",
+    "SOARKernel", "SearchedRules", "TableCheck", "UnreadableValuesWarning", "UnseenLevelsWarning",
+    "UntrustedPosteriorWarning", "datasets", "keep_programs", "metrics", "plots", "row_mesh", "soar_model",
+    "taxonomy_cross", "use_mesh",
 }  # fmt: skip
 
 

@@ -20,11 +20,28 @@ from soar_jax._base import BoolArray, FloatArray, InputError
 from soar_jax.data.moments import EPOCH
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+_GROUPED = r"(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)?"
+_NUMBER_LIKE = re.compile(
+    rf"\s*[<>~\u2248\u2264\u2265]?=?\s*[-+\u2212]?{_GROUPED}\s*(%|[a-zA-Z\u00b5\u00b0\u00b2\u00b3/]{{1,6}})?\s*"
+)
 _CODE = re.compile(r"[+-]?0\d+", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
 _MICROSECOND = timedelta(microseconds=1)
 _FARTHEST = timedelta(hours=14)
 """No place is farther from UTC; exports read times alike."""
+
+
+class NumbersLike(NamedTuple):
+    """How many cells are text that people read as numbers: plain ones, and ones with a comma, a unit or a sign."""
+
+    plain: int
+    odd: int
+    present: int
+
+    @property
+    def share_odd(self) -> float:
+        """Share of the present cells that are numbers with something to them."""
+        return self.odd / max(self.present, 1)
 
 
 class Moments(NamedTuple):
@@ -90,7 +107,10 @@ def distinct_cells(series: pd.Series) -> tuple[np.ndarray, list[Any]]:
             f"Column {series.name!r} holds values that cannot be compared; "
             "turn lists, sets or dictionaries into plain columns first."
         ) from None
-    return codes, list(uniques)
+    # an index gives Python's floats, in which 0.2 in single precision is 0.20000000298023224
+    dtype = getattr(uniques.dtype, "numpy_dtype", uniques.dtype)
+    is_short = dtype in (np.float16, np.float32)
+    return codes, list(np.asarray(uniques, dtype=dtype) if is_short else uniques)
 
 
 def numbers_in(series: pd.Series) -> FloatArray:
@@ -104,6 +124,15 @@ def moments_in(series: pd.Series, form: str | None = None) -> Moments:
     codes, uniques = distinct_cells(series)
     read = [*(moment_of_cell(value, form) for value in uniques), (np.nan, False)]
     return Moments(np.array([value for value, _ in read])[codes], np.array([zoned for _, zoned in read])[codes])
+
+
+def numbers_like(series: pd.Series) -> NumbersLike:
+    """Count the cells that people read as numbers: "148,0", "1 000", "12 mg", "<0.5" and "5.1%" beside "148.0"."""
+    codes, uniques = distinct_cells(series)
+    rows = np.bincount(codes[codes >= 0], minlength=len(uniques))
+    is_plain = np.array([not np.isnan(number_of_cell(value)) for value in uniques], dtype=bool)
+    is_odd = np.array([isinstance(v, str) and _NUMBER_LIKE.fullmatch(v) is not None for v in uniques], dtype=bool)
+    return NumbersLike(int(rows[is_plain].sum()), int(rows[is_odd & ~is_plain].sum()), int(rows.sum()))
 
 
 def codes_in(series: pd.Series) -> int:

@@ -12,16 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning
-from soar_jax.data.columns import CATEGORY, DATETIME, KINDS
+from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning, UnseenLevelsWarning
+from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text
 from soar_jax.data.learn_column import Learnt
-from soar_jax.data.read_column import Read, contradicts, read_column, without_words
+from soar_jax.data.read_column import Read, contradicts, read_column, storage_of, without_words
 from soar_jax.data.spelling import short_name
 
 LIMIT = 0.5
 """Share of a column's present values that may be unreadable; above it a column that rules read is refused."""
+UNSEEN_SHARE, FEWEST_UNSEEN = 0.5, 10
+"""Share of the values of a column that may be levels never seen without a warning, from so many values on."""
 FEWEST_ROWS = 5
 """Rows that must have a level before it is named in the contract: fewer could point to a person."""
 MOST_LEVELS = 1000
@@ -88,6 +91,13 @@ class ColumnContract:
     words: tuple[str, ...] = ()
     note: str = ""
     order: tuple[Plain, ...] | None = None
+
+    @property
+    def may_be_truth_values(self) -> bool:
+        """Whether numbers lay from 0 to 1, so that truth values mean the same."""
+        if self.low is None or self.high is None:
+            return True
+        return 0 <= float(self.low) and float(self.high) <= 1
 
     def range_text(self) -> str:
         """Levels or range, for a table to look at."""
@@ -159,6 +169,8 @@ class Contract:
                 found[name] = read.series
             if name in must and read.num_unreadable:
                 counts.append((column, read))
+            if warn and name in must:
+                warn_of_unseen(column, read.series)
         for column, read in counts:
             refuse_or_warn(column, read, warn=warn)
         declared = {column.name: column.kind for column in self.columns if column.is_declared}
@@ -170,6 +182,10 @@ class Contract:
 
     def read_one(self, series: pd.Series, column: ColumnContract) -> Read:
         """Read one column; what cannot be read is counted."""
+        if column.kind == NUMBER and storage_of(series) == "boolean" and not column.may_be_truth_values:
+            raise InputError(
+                f"Column {short_name(column.name)} holds truth values, but the model was fitted on numbers there."
+            )
         words = [word for word in self.missing_words if word not in column.words]
         return read_column(without_words(series, words), column.kind, column.read_as, column.form, column.zone)
 
@@ -228,6 +244,23 @@ class Contract:
         """Say more of some columns; what was said before stays."""
         columns = [replace(c, note=c.note or notes.get(c.name, "")) for c in self.columns]
         return replace(self, columns=tuple(columns), _by_name={})
+
+
+def warn_of_unseen(column: ColumnContract, series: pd.Series) -> None:
+    """Warn where most values of a column are levels that the model never saw: it was read or written another way."""
+    if column.kind != CATEGORY or not column.levels:
+        return
+    known = {level_text(level) for level in (*column.levels, *(column.order or ()))}
+    values = ColumnValues(series, column.kind)
+    is_new = np.array([*(text not in known for text in values.level_texts), False])
+    unseen, present = int(is_new[values.levels[0]].sum()), int((~values.is_missing).sum())
+    if present >= FEWEST_UNSEEN and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
+        warnings.warn(
+            f"{unseen:,} of {present:,} values of {short_name(column.name)} are levels that the model never saw, and "
+            "for its rules any other value. Were they written another way at the fit (007 and 7, True and yes)?",
+            UnseenLevelsWarning,
+            stacklevel=5,
+        )
 
 
 def refuse_or_warn(column: ColumnContract | Learnt, read: Read, *, warn: bool = True) -> None:

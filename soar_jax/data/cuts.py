@@ -149,6 +149,24 @@ def cut_points(
     if len(distinct) < 2:  # noqa: PLR2004
         return []
     positions = cut_positions(positives, negatives, max_bins=max_bins, method=method)
-    shorten = shortest_time if is_time else shortest_number
     above = distinct if lowest is None else lowest
-    return [shorten(float(distinct[i]), float(above[i + 1])) for i in positions]
+    gaps = [(float(distinct[i]), float(above[i + 1])) for i in positions]
+    return [shortest_time(*gap) if is_time else shortest_number(*_as_written(*gap)) for gap in gaps]
+
+
+def _as_written(low: float, high: float) -> tuple[float, float]:
+    """Narrow a gap so that a cut in it parts the values as they are written, too, where they are of single precision.
+
+    0.3 in single precision is 0.30000001192..., and the same table in double precision, or as text, has 0.3.
+    """
+    narrow = max(low, _written(low)), min(high, _written(high))
+    return narrow if narrow[0] < narrow[1] else (low, high)
+
+
+def _written(value: float) -> float:
+    """Read a number that single precision holds as it is written there; any other is what it is."""
+    if value.is_integer():
+        return value
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return float(str(single)) if float(single) == value else value

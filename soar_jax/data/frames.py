@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,18 @@ from soar_jax.data.spelling import short_name
 
 def from_other_library(X: Any) -> pd.DataFrame | None:
     """Turn a table that narwhals knows into a pandas frame; None for anything else, arrays among it."""
+    is_sparse = hasattr(X, "tocsr")  # one kind of sparse matrix is a dictionary, too
+    if (isinstance(X, Mapping) and not is_sparse) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        raise InputError("X holds dictionaries, not a table; make one of them, for example with pandas.DataFrame(X).")
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        raise InputError("X is a structured array; make a table of it, for example with pandas.DataFrame(X).")
     if isinstance(X, np.ndarray | list | tuple):
         return None
     import narwhals as nw
 
     table = nw.from_native(X, pass_through=True)
+    if table is X and hasattr(X, "__arrow_c_array__") and hasattr(X, "schema"):  # one batch of Arrow's
+        table = nw.from_arrow(X, backend="pyarrow")
     if isinstance(table, nw.LazyFrame):
         raise InputError("X is a lazy table; collect it first, for example with X.collect().")
     if not isinstance(table, nw.DataFrame):
@@ -43,15 +51,27 @@ def _column(column: Any) -> pd.Series:  # noqa: PLR0911
     if isinstance(dtype, nw.Boolean):
         return pd.Series(values, dtype="boolean" if None in values else bool)
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        levels = list(dtype.categories) if isinstance(dtype, nw.Enum) else column.cat.get_categories().to_list()
-        # an enumeration says its levels in order: polars compares them so
-        return pd.Series(pd.Categorical(values, categories=levels, ordered=isinstance(dtype, nw.Enum)))
+        levels, is_ordered = _levels(column)
+        return pd.Series(pd.Categorical(values, categories=levels, ordered=is_ordered))
     if isinstance(dtype, nw.Date | nw.Datetime):
         # whole microseconds, as literals compare them
         return pd.Series(pd.to_datetime(pd.Series(values, dtype=object)), dtype=_stamp(dtype))
     if isinstance(dtype, nw.Duration):
         return pd.Series(values, dtype="timedelta64[us]")
     return pd.Series(values, dtype=object)
+
+
+def _levels(column: Any) -> tuple[list[Any], bool]:
+    """Give the levels of a category and whether they are in order: an enumeration of polars, or Arrow's own word."""
+    import narwhals as nw
+
+    if isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories), True
+    native = column.to_native()
+    if hasattr(native, "unify_dictionaries"):  # Arrow; an empty column has no part
+        chunks = native.unify_dictionaries().chunks
+        return (chunks[0].dictionary.to_pylist() if chunks else []), bool(native.type.ordered)
+    return list(native.cat.get_categories()), False
 
 
 def _stamp(dtype: Any) -> str:

@@ -11,11 +11,16 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray
 
+MOST_COUNTED = (1 << 31) - 1
+"""Rows, weights included, up to which counts are exact."""
+
 
 def label_array(y: Any, *, warn: bool = False) -> np.ndarray:
     """Labels as they were given: nullable integers stay integers, truth values stay truth values."""
     if not isinstance(y, np.ndarray | list | tuple | pd.DataFrame | pd.Series | pd.Index):
         y = _of_other_library(y)
+    if isinstance(y, pd.DataFrame) and y.shape[1] != 1:
+        raise InputError(f"y has {y.shape[1]} columns; give the one with the labels.")
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and not isinstance(dtype, pd.SparseDtype):
         values = pd.Series(y)
@@ -24,7 +29,7 @@ def label_array(y: Any, *, warn: bool = False) -> np.ndarray:
         if pd.api.types.is_bool_dtype(dtype):
             return values.to_numpy(dtype=bool)
         if pd.api.types.is_integer_dtype(dtype):
-            return values.to_numpy(dtype=np.int64)
+            return values.to_numpy(dtype=dtype.numpy_dtype if hasattr(dtype, "numpy_dtype") else np.int64)
         y = values.to_numpy()
     return np.asarray(column_or_1d(y, warn=warn))
 
@@ -54,6 +59,8 @@ def row_weights(sample_weight: Any, num_rows: int) -> FloatArray:
     """Check row weights: not negative, not all of them zero."""
     if sample_weight is None:
         return np.ones(num_rows)
+    if np.asarray(sample_weight).ndim == 0:
+        raise InputError("sample_weight must hold one number per row; leave it out to count every row once.")
     weights = np.asarray(column_or_1d(sample_weight))
     check_consistent_length(weights, np.empty(num_rows))
     if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
@@ -82,7 +89,7 @@ def class_weights(class_weight: Any, labels: np.ndarray, weights: FloatArray) ->
     ----------
     class_weight : None, "balanced" or dict
         None: 1. "balanced": the rarer class by the nearest whole ratio of the classes' weights. A dict from labels to
-        positive numbers; labels left out have 1. Whole multiples of the smallest number are taken as whole numbers.
+        positive numbers; labels left out have 1.
     labels : (num_rows,) array
     weights : (num_rows,) float64
         Row weights, which decide which class is the rarer.
@@ -105,10 +112,7 @@ def class_weights(class_weight: Any, labels: np.ndarray, weights: FloatArray) ->
     given = np.array([class_weight.get(label, 1) for label in classes.tolist()])
     if given.dtype.kind not in "iuf" or not np.isfinite(given).all() or (given <= 0).any():
         raise InputError(f"class_weight must hold positive numbers, got {dict(class_weight)!r}.")
-    values = given if np.array_equal(given, np.round(given)) else given / given.min()
-    whole = np.round(values)
-    values = whole if np.allclose(whole, values, rtol=1e-9, atol=0) else given
-    return values.astype(np.float64)[np.searchsorted(classes, labels)]
+    return given.astype(np.float64)[np.searchsorted(classes, labels)]
 
 
 def counted_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -> IntArray:
@@ -120,18 +124,27 @@ def counted_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -
 
         floor(s[i] + 1/2) - floor(s[i - 1] + 1/2) ,
 
-    which is its weight rounded up or down, with every run of rows right to within one row. Equal weights give 1.
+    which is its weight rounded up or down, with every run of rows right to within one row. Equal weights give 1. A
+    class whose weights are too small for a whole row keeps one: the row that weighs most.
     """
     weights = row_weights(sample_weight, len(labels))
     weights = weights * class_weights(class_weight, labels, weights)
-    whole: IntArray = np.round(weights).astype(np.int64)
-    if np.array_equal(whole, weights):
-        return whole
-    scaled = weights * (np.count_nonzero(weights) / weights.sum())
+    relative = weights / float(weights.max())  # their sum cannot overflow
+    if np.array_equal(np.round(weights), weights):
+        if float(relative.sum()) * float(weights.max()) > MOST_COUNTED:
+            raise InputError(
+                f"The weights sum to more than {MOST_COUNTED:,} rows, which is as many as can be counted exactly. "
+                "Divide all of them by a constant: weights with fractions are relative."
+            )
+        return weights.astype(np.int64)
+    scaled = relative * (np.count_nonzero(weights) / relative.sum())
+    whole: IntArray = np.zeros(len(labels), dtype=np.int64)
     for label in np.unique(labels):
-        mine = labels == label
+        mine = np.flatnonzero(labels == label)
         steps = np.floor(np.cumsum(scaled[mine]) + 0.5)
         whole[mine] = np.diff(steps, prepend=0.0).astype(np.int64)
+        if not whole[mine].any() and weights[mine].any():
+            whole[mine[np.argmax(weights[mine])]] = 1
     return whole
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import InputError, UnreadableValuesWarning
-from soar_jax.data.cells import codes_in, moments_in, numbers_in
+from soar_jax.data.cells import codes_in, moments_in, numbers_in, numbers_like
 from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, ColumnValues, infer_kind
 from soar_jax.data.declared import Declared
 from soar_jax.data.read_column import UTC, ZONELESS, as_datetimes, as_numbers, storage_of
@@ -24,6 +24,10 @@ from soar_jax.data.spelling import short_name
 
 READ_SHARE = 0.95
 """Share of the present values of a text column that must be numbers, or dates, for it to be read as such."""
+LIKE_SHARE = 0.5
+"""Share of the present values of a text column that look like numbers, from which on its reader is told."""
+MOST_NAMED_NUMBERS = 10
+"""Different values up to which text that looks like numbers may well be levels: 2, 3, 4, 5more."""
 MISSING_WORDS = ("", "NA", "NaN", "nan")
 """What means "missing" in a text file."""
 _BINARY = 2
@@ -96,7 +100,27 @@ def _learn_text(name: str, series: pd.Series, declared: Declared, present: int, 
     moments = moments_in(series)
     if (~np.isnan(moments.values)).sum() >= needed:
         return _learn_dates(name, series, "text", declared, present)
+    if num_numbers < needed:
+        _warn_of_numbers(name, series, has_types=has_types)
     return None
+
+
+def _warn_of_numbers(name: str, series: pd.Series, *, has_types: bool) -> None:
+    """Say that a column of text looks like numbers: as text it will hardly be of use."""
+    seen = numbers_like(series)
+    if seen.plain + seen.odd < LIKE_SHARE * seen.present or series.nunique() <= MOST_NAMED_NUMBERS:
+        return
+    if codes_in(series) >= (1 - READ_SHARE) * seen.present:
+        return
+    odd = f", {seen.odd:,} more look like numbers with a comma, a unit or a sign" if seen.odd else ""
+    how = 'kinds={"COLUMN": "number"}, or "text"' if has_types else "--number COLUMN, or --text COLUMN"
+    warnings.warn(
+        f"{seen.plain:,} of {seen.present:,} values of {short_name(name)} are numbers{odd}; the column is read as "
+        f"text, where each value is a level. Write plain numbers such as 148.0, or say what it is ({how}): of numbers, "
+        "the others are then missing.",
+        UnreadableValuesWarning,
+        stacklevel=7,
+    )
 
 
 def _learn_numbers(name: str, series: pd.Series, storage: str, declared: Declared, present: int) -> Learnt:

@@ -118,6 +118,8 @@ def _said(read_as: str) -> str:
 
 def _read_numbers(series: pd.Series) -> Read:
     storage = storage_of(series)
+    if pd.api.types.is_complex_dtype(series.dtype):
+        raise InputError(f"Column {short_name(series.name)} holds complex numbers; the model was fitted on plain ones.")
     if storage in ("number", "boolean", "empty"):
         return Read(series, 0, 0)
     if storage == "datetime":

@@ -8,13 +8,17 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, IdentifierWarning, LeakWarning
+from soar_jax.data.cells import numbers_like
 from soar_jax.data.columns import CATEGORY, NUMBER, ColumnValues, TableValues
 from soar_jax.data.contract import Contract
 from soar_jax.data.spelling import short_list
 
 IDENTIFIER, LEAK = "identifier", "tells the label"
 FEWEST_NAMES = 50
-"""Rows from which on values that all differ are taken for names of rows."""
+"""Rows from which on values that differ are taken for names of rows."""
+NAMED_SHARE = 0.98
+"""Share of the rows that must have a value, and of the values that must differ, for that."""
+_HALF = 0.5
 _MANY_ROWS = 1000
 LEAK_SHARE = 0.005
 """Share of the rows that a column may get wrong and still be said to tell the label."""
@@ -28,7 +32,8 @@ def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -
     enough = min(int(is_true.sum()), int((~is_true).sum())) >= FEWEST_OF_A_CLASS
     for column in contract.columns:
         values = table[column.name]
-        if column.note == "constant" or len(frame) < FEWEST_NAMES:
+        is_constant = column.note == "constant" and not values.is_missing.any()
+        if is_constant or len(frame) < FEWEST_NAMES:
             continue
         if names_rows(values, column.kind):
             found[column.name] = IDENTIFIER
@@ -37,8 +42,8 @@ def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -
     names = {what: [name for name, said in found.items() if said == what] for what in (IDENTIFIER, LEAK)}
     if names[IDENTIFIER]:
         warnings.warn(
-            f"Every row has a value of its own in {short_list(names[IDENTIFIER])}: it names rows, and says nothing of "
-            "later ones. Leave it out.",
+            f"Nearly every row has a value of its own in {short_list(names[IDENTIFIER])}: it names rows, and says "
+            "nothing of later ones. Leave it out.",
             IdentifierWarning,
             stacklevel=5,
         )
@@ -53,24 +58,29 @@ def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -
 
 
 def names_rows(values: ColumnValues, kind: str) -> bool:
-    """Whether no value comes twice and the values look like names: text, or whole numbers in a row or in plenty."""
+    """Whether hardly a value comes twice and the values look like names: text, or whole numbers, running or many."""
     present = int((~values.is_missing).sum())
-    if present < max(FEWEST_NAMES, len(values.is_missing)):
+    if present < max(FEWEST_NAMES, NAMED_SHARE * len(values.is_missing)):
         return False
     if kind == CATEGORY:
         codes, uniques = values.levels
-        return len(uniques) == present and bool((np.bincount(codes, minlength=present) == 1).all())
+        num_levels = np.count_nonzero(np.bincount(codes[codes >= 0], minlength=len(uniques)))
+        # measurements that are text for a comma or a unit differ, too
+        return bool(num_levels >= NAMED_SHARE * present and numbers_like(values.series).share_odd < _HALF)
     if kind != NUMBER:
         return False
-    numbers = values.numbers
+    numbers = values.numbers[~values.is_missing]
     if not (np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()):
         return False
     is_running = numbers.max() - numbers.min() < 2 * present
-    return bool((is_running or present >= _MANY_ROWS) and len(np.unique(numbers)) == present)
+    return bool((is_running or present >= _MANY_ROWS) and len(np.unique(numbers)) >= NAMED_SHARE * present)
 
 
 def errors_of_one_column(values: ColumnValues, kind: str, is_true: BoolArray) -> int:
-    """Rows that the best reading of one column gets wrong: level by level, or by one cut; missing is a value too."""
+    """Rows that the best reading of one column gets wrong: level by level, or from a cut to another.
+
+    Missing is a value too.
+    """
     missing = values.is_missing
     errors = _smaller(is_true[missing])
     if kind == CATEGORY:
@@ -89,10 +99,12 @@ def errors_of_one_column(values: ColumnValues, kind: str, is_true: BoolArray) ->
     if not len(ordered):
         return errors
     is_last = np.append(ordered[1:] != ordered[:-1], True)
-    below = np.cumsum(labels)[is_last]
-    count = np.flatnonzero(is_last) + 1
-    wrong = below + (~labels).sum() - (count - below)  # positives below the cut, negatives above it
-    return errors + int(min(wrong.min(), (len(labels) - wrong).min(), _smaller(labels)))
+    # a reading "from a to b" errs on the positives outside and the negatives inside: with the running sum of both
+    # signs, positives - (s[b] - s[a]), least where the sum climbs most; one cut is a reading with an open end
+    running = np.concatenate([[0], np.cumsum(np.where(labels, 1, -1))[is_last]])
+    climb = int((running - np.minimum.accumulate(running)).max())
+    fall = int((np.maximum.accumulate(running) - running).max())
+    return errors + min(int(labels.sum()) - climb, int((~labels).sum()) - fall)
 
 
 def _smaller(labels: BoolArray) -> int:

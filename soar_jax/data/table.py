@@ -105,7 +105,12 @@ def require_columns(frame: pd.DataFrame, needed: Sequence[str], why: str) -> Non
     for name in needed:
         if name not in frame.columns:
             near = difflib.get_close_matches(name, [str(column) for column in frame.columns], 1)
-            hint = f" Did you mean {short_name(near[0])}?" if near else f" It has: {short_list(frame.columns)}."
+            if near:
+                hint = f" Did you mean {short_name(near[0])}?"
+            elif any(other in frame.columns for other in needed):
+                hint = f" It has: {short_list(frame.columns)}."
+            else:  # what stands in place of the names may be the first row
+                hint = f" It has {frame.shape[1]} other columns. Does its first line have the names of the columns?"
             raise InputError(f"{why} column {short_name(name)}, which the table does not have.{hint}")
 
 

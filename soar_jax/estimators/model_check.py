@@ -10,7 +10,9 @@ import numpy as np
 
 from soar_jax._base import InputError
 from soar_jax._json import SEAL, Damaged, check_schema, checksum, sealed
+from soar_jax.data.cells import is_code
 from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
+from soar_jax.data.columns import CATEGORY, level_text
 from soar_jax.data.learn import contract_of_rules
 from soar_jax.data.literals import Literal
 from soar_jax.export.schema import model_schema
@@ -48,6 +50,10 @@ def upgrade(content: dict[str, Any]) -> dict[str, Any]:
         return content
     if content["format_version"] == 3:  # noqa: PLR2004
         return _with_doubt(content)
+    later = [name for name in ("contract", SEAL) if name in content]
+    if later:
+        version = content["format_version"]
+        raise Damaged(f"a file of format {version} has no {later[0]}, so that this one is of a later format")
     empty: dict[str, Any] = {"gain": None, "fresh_states": None, "certificate": None, "edits": []}
     content = {**empty, **content}
     if content["format_version"] == 1:
@@ -120,6 +126,7 @@ def _check_meaning(content: dict[str, Any]) -> None:
         text = str(Rule.from_literals(rule["literals"], orders))
         demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
         demand(rule["support"] <= num_rows, f"{where}.support is more than there are rows")
+        demand(_counts_fit(rule, content["training_taxonomy"]), f"{where}.precision does not fit training_taxonomy")
     for side, cases in _COVERED.items():
         supports = [rule["support"] for rule in content["rules"] if rule["side"] == side]
         covered = sum(content["training_taxonomy"][case] for case in cases)
@@ -127,7 +134,40 @@ def _check_meaning(content: dict[str, Any]) -> None:
         demand(fits, f"the {side} rules cover other rows than training_taxonomy says")
     if content["estimator"] == "BOAClassifier":
         demand("negative" not in sides, "a BOAClassifier has no negative rules")
+    _check_positive(content)
+    _check_words(content, orders)
     _check_priors(content["hyperparameters"])
+
+
+def _counts_fit(rule: dict[str, Any], cases: dict[str, int]) -> bool:
+    """Whether a rule's hits and misses find room among the rows that its side covers."""
+    hits = round(rule["support"] * rule["precision"]) if rule["precision"] is not None else 0
+    right, wrong = ("CTP", "CFP") if rule["side"] == "positive" else ("CTN", "CFN")
+    both = ("AAP", "AAN") if rule["side"] == "positive" else ("AAN", "AAP")
+    return hits <= cases[right] + cases[both[0]] and rule["support"] - hits <= cases[wrong] + cases[both[1]]
+
+
+def _check_positive(content: dict[str, Any]) -> None:
+    """Check that the positive class is the one that the fit was asked for."""
+    asked = content["parameters"].get("positive")
+    if asked is not None:
+        named = level_text(content["classes"][content["positive_index"]])
+        demand(named == level_text(asked), "positive_index does not name the class that parameters.positive does")
+
+
+def _check_words(content: dict[str, Any], orders: dict[str, Any]) -> None:
+    """Check that no rule reads a level that would be missing, or that the way of reading its column cannot give."""
+    columns = {column["name"]: column for column in content["contract"]["columns"]}
+    words = set(content["contract"]["missing_words"])
+    for i, rule in enumerate(content["rules"]):
+        for name, op, value in rule["literals"]:
+            column = columns.get(name)
+            if column is None or op not in ("==", "!=") or name in orders or not isinstance(value, str):
+                continue
+            is_word = column["read_as"] == "text" and value in words and value not in column["words"]
+            demand(not is_word, f"rules[{i}] reads a level that contract.missing_words says is missing")
+            is_number = column["kind"] == CATEGORY and column["read_as"] == "number"
+            demand(not (is_number and is_code(value)), f"rules[{i}] reads a code in a column that is read as numbers")
 
 
 def _check_priors(priors: dict[str, Any]) -> None:

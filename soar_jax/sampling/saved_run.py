@@ -88,9 +88,11 @@ class SavedRun:
             pass
         except (ValueError, RecursionError):
             (self.folder / _RUN).unlink()
+        except OSError as error:
+            raise InputError(f"{self.folder / _RUN} cannot be read ({error.strerror}); name another folder.") from None
         for path in self._files():
             try:
-                identity = unseal(path.read_bytes()).about.get("identity")
+                identity = unseal(_bytes_of(path)).about.get("identity")
             except DamagedFileError:
                 continue
             if isinstance(identity, dict):
@@ -117,7 +119,7 @@ class SavedRun:
 
     def _read(self, number: int, sampler: Sampler) -> Sealed:
         """Read one file, and refuse what does not belong in its place."""
-        sealed = unseal(self._file(number).read_bytes())
+        sealed = unseal(_bytes_of(self._file(number)))
         about = sealed.about
         if about.get("identity") != self.identity:
             raise DamagedFileError("is of another run")
@@ -233,3 +235,11 @@ def _put_back(sampler: Sampler, sealed: Sealed) -> None:
             setattr(sampler, name, RoundSums(*(arrays[f"{name}{i}"] for i in range(len(RoundSums._fields)))))
     sampler.rounds_learnt = int(arrays["rounds_learnt"])
     sampler.is_warmup_cut = bool(arrays["warmup_cut"]) and sealed.about["num_blocks"] > 0
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Read a file of blocks."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedFileError(f"cannot be read ({error.strerror})") from None

@@ -133,8 +133,18 @@ def test_long_names_are_shortened_in_messages():
 
     frame = pd.DataFrame(columns=["x" * 900, *(f"name {i}" for i in range(90))])
     with pytest.raises(InputError) as caught:
-        require_columns(frame, ["q"], "The rules use")
+        require_columns(frame, ["name 3", "q"], "The rules use")
     assert len(str(caught.value)) < 400 and "and 83 more" in str(caught.value)
+
+
+def test_where_no_name_is_known_the_first_line_is_not_printed():
+    """It may be the first patient of a file without names."""
+    from soar_jax.data.table import require_columns
+
+    frame = pd.DataFrame(columns=["John Smith", "Berlin", "ill"])
+    with pytest.raises(InputError, match="3 other columns") as caught:
+        require_columns(frame, ["outcome"], "The command names")
+    assert "Smith" not in str(caught.value)
 
 
 def test_words_for_missing_hold_in_parquet_too(tmp_path):

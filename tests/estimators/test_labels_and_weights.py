@@ -65,11 +65,14 @@ def test_fractional_weights_keep_every_running_sum_to_within_a_row(weights, seed
         assert np.array_equal(counted, weights)
         return
     scaled = weights * np.count_nonzero(weights) / weights.sum()
-    assert (np.abs(counted - scaled) < 1 + 1e-9).all() and (counted[weights == 0] == 0).all()
+    assert (np.abs(counted - scaled) <= 1 + 1e-9).all() and (counted[weights == 0] == 0).all()
     for label in (0, 1):
         mine = labels == label
+        if scaled[mine].sum() < 0.5:  # too little for a row: one is kept
+            assert counted[mine].sum() == (scaled[mine].sum() > 0)
+            continue
         assert (np.abs(np.cumsum(counted[mine]) - np.cumsum(scaled[mine])) <= 0.5 + 1e-9).all()
-    assert abs(counted.sum() - np.count_nonzero(weights)) <= 1
+    assert abs(counted.sum() - np.count_nonzero(weights)) <= 2
 
 
 @given(num=st.integers(2, 3000), scale=st.floats(1e-9, 1e9))
@@ -82,8 +85,39 @@ def test_class_weights_with_fractions_are_relative():
     labels = np.array([0] * 70 + [1] * 30)
     counted = counted_weights(None, {1: 2.5}, labels)
     assert (counted[:70].sum(), counted[70:].sum()) == (48, 52)  # 70 and 75, of 145, in 100 rows
-    assert counted_weights(None, {0: 0.5, 1: 1.5}, labels).tolist() == [1] * 70 + [3] * 30
+    halves = counted_weights(None, {0: 0.5, 1: 1.5}, labels)
+    assert (halves[:70].sum(), halves[70:].sum()) == (44, 56)  # 35 and 45, of 80, in 100 rows: not three rows for one
+    assert counted_weights(None, {1: 0.001}, labels).sum() <= 101
     assert counted_weights(None, "balanced", labels).tolist() == [1] * 70 + [2] * 30
+
+
+def test_weights_beyond_what_can_be_counted_are_refused_and_not_wrapped_round():
+    """Sixteen rows of 2**60 once gave a negative count, and 2**62 made rows vanish."""
+    labels = np.arange(100) % 2
+    for huge in (2.0**60, 2.0**62, 1e300):
+        weights = np.ones(100)
+        weights[:16] = huge
+        with pytest.raises(InputError, match="can be counted exactly"):
+            counted_weights(weights, None, labels)
+    with pytest.raises(InputError, match="can be counted exactly"):
+        counted_weights(None, {1: 10**18}, labels)
+    assert counted_weights(np.where(labels == 1, 1e308, 0.5), None, labels).sum() <= 102
+
+
+def test_a_class_of_little_weight_keeps_a_row():
+    labels = np.arange(100) % 2
+    weights = np.where(labels == 1, 1e-6, 1e6 + 0.5)
+    weights[7] *= 2
+    counted = counted_weights(weights, None, labels)
+    assert counted[labels == 1].sum() == 1 and counted[7] == 1 and counted[labels == 0].sum() == 100
+
+
+def test_labels_and_weights_of_odd_shapes_are_refused_in_one_line():
+    assert label_array(pd.Series([2**64 - 1, 2**64 - 5], dtype="UInt64")).tolist() == [2**64 - 1, 2**64 - 5]
+    with pytest.raises(InputError, match="2 columns"):
+        label_array(pd.DataFrame([[0, 1]], columns=["y", "y"]))
+    with pytest.raises(InputError, match="one number per row"):
+        counted_weights(2.0, None, np.array([0, 1]))
 
 
 def test_where_rows_are_counted_weights_must_be_whole():
