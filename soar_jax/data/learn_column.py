@@ -25,7 +25,7 @@ from soar_jax.data.spelling import short_name
 READ_SHARE = 0.95
 """Share of the present values of a text column that must be numbers, or dates, for it to be read as such."""
 LIKE_SHARE = 0.5
-"""Share of the present values of a text column that look like numbers, from which on its reader is told."""
+"""Share of the present values of a text column that look like numbers, beyond which its reader is told."""
 MOST_NAMED_NUMBERS = 10
 """Different values up to which text that looks like numbers may well be levels: 2, 3, 4, 5more."""
 MISSING_WORDS = ("", "NA", "NaN", "nan")
@@ -108,7 +108,7 @@ def _learn_text(name: str, series: pd.Series, declared: Declared, present: int, 
 def _warn_of_numbers(name: str, series: pd.Series, *, has_types: bool) -> None:
     """Say that a column of text looks like numbers: as text it will hardly be of use."""
     seen = numbers_like(series)
-    if seen.plain + seen.odd < LIKE_SHARE * seen.present or series.nunique() <= MOST_NAMED_NUMBERS:
+    if seen.plain + seen.odd <= LIKE_SHARE * seen.present or series.nunique() <= MOST_NAMED_NUMBERS:
         return
     if codes_in(series) >= (1 - READ_SHARE) * seen.present:
         return

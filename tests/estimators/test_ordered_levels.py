@@ -23,6 +23,8 @@ LEVELS = ["mild", "moderate", "severe", "critical"]  # alphabetically: critical,
 QUICK = dict(n_rounds=2, random_state=0)
 ODD = [*LEVELS, None, "unheard of", "Mild", "", "4"]
 
+pytestmark = pytest.mark.filterwarnings("ignore::soar_jax.UnseenLevelsWarning")  # odd cells are on purpose
+
 
 def ordered(values, levels=LEVELS):
     return pd.Categorical(values, categories=levels, ordered=True)
