@@ -51,6 +51,14 @@ def test_a_symbolic_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     assert link.is_symlink() and real.read_text() == "newer"
 
 
+def test_a_link_to_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("important")
+    (tmp_path / "out.csv").symlink_to(tmp_path / "notes.txt")
+    with pytest.raises(InputError, match=r"a link to notes\.txt"):
+        write_text_atomically(tmp_path / "out.csv", "new")
+    assert (tmp_path / "notes.txt").read_text() == "important"
+
+
 def test_links_in_a_circle_are_refused(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

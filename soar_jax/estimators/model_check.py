@@ -149,10 +149,11 @@ def _counts_fit(rule: dict[str, Any], cases: dict[str, int]) -> bool:
 
 def _check_positive(content: dict[str, Any]) -> None:
     """Check that the positive class is the one that the fit was asked for."""
-    asked = content["parameters"].get("positive")
-    if asked is not None:
-        named = level_text(content["classes"][content["positive_index"]])
-        demand(named == level_text(asked), "positive_index does not name the class that parameters.positive does")
+    classes, asked = content["classes"], content["parameters"].get("positive")
+    demand(classes == sorted(classes), "classes are not in order")
+    expected = classes[1] if asked is None else asked
+    named = level_text(classes[content["positive_index"]])
+    demand(named == level_text(expected), "positive_index does not name the class that parameters.positive asks for")
 
 
 def _check_words(content: dict[str, Any], orders: dict[str, Any]) -> None:

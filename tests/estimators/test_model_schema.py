@@ -66,6 +66,13 @@ def first_rule(**change):
         (lambda c: c["hyperparameters"]["low"].__setitem__(0, 1.0), "hyperparameters.low is not below high"),
         (lambda c: c["hyperparameters"]["claimed"]["low"].__setitem__(2, 1.0), "claimed.low is not below high"),
         (lambda c: c["contract"]["columns"][5].update(kind="category"), "contract does not allow"),
+        (changed(positive_index=0), "positive_index does not name the class"),
+        (changed(classes=["yes", "no"]), "classes are not in order"),
+        (lambda c: c["training_taxonomy"].update(CTP=22, CFP=137), r"rules\[0\].precision does not fit"),
+        (lambda c: c["contract"].update(missing_words=["a"]), r"rules\[0\] reads a level that contract.missing_words"),
+        (lambda c: c["hyperparameters"]["claimed"].update(alpha=[1e308] * 4), "claimed.alpha"),
+        (changed(format_version=2), "of a later format"),
+        (changed(format_version=1), "of a later format"),
         (changed(surprise=1), "a field that is not known"),
         (changed(parameters={"no_such": 1}), "damaged"),
         (changed(parameters={"consensus": {"type": "os.system"}}), "damaged"),
@@ -73,7 +80,9 @@ def first_rule(**change):
     ids=[
         "side Positive", "literals empty", "count deleted", "count negative", "positive_index 0.5", "literal edited",
         "three classes", "infinite", "column renamed", "classes of two types", "prior bounds crossed",
-        "claimed bounds crossed", "kind changed", "unknown field", "unknown parameter", "unknown type",
+        "claimed bounds crossed", "kind changed", "classes flipped", "classes swapped", "hits and misses swapped",
+        "a level is missing", "huge prior", "said to be of version 2", "said to be of version 1",
+        "unknown field", "unknown parameter", "unknown type",
     ],
 )  # fmt: skip
 def test_edits_that_were_once_believed_are_refused_in_one_line(spoil, message):

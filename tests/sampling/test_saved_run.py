@@ -83,6 +83,17 @@ def test_a_damaged_note_is_made_again_from_the_blocks(study, copy):
     np.testing.assert_array_equal(study.run(copy).packed, study.draws.packed)
 
 
+def test_folders_in_place_of_files_are_said_in_one_line(study, copy):
+    (copy / "run.json").unlink()
+    (copy / "run.json").mkdir()
+    with pytest.raises(InputError, match=r"run\.json cannot be read"):
+        study.saved(copy)
+    (copy / "run.json").rmdir()
+    (copy / "blocks-00005.soar").unlink()
+    (copy / "blocks-00005.soar").mkdir()
+    goes_on(study, copy, "blocks-00005.soar cannot be read", 5)
+
+
 def test_swapped_blocks_are_not_used(study, copy):
     one, other = copy / "blocks-00005.soar", copy / "blocks-00006.soar"
     contents = one.read_bytes(), other.read_bytes()
