@@ -64,7 +64,7 @@ def add_predict_options(group: Any) -> None:
 def predict_in_database(args: argparse.Namespace) -> int:
     """Write label, probability, state and fired rules of every row to a table or a file, by the engine."""
     from soar_jax.cli.files import load_estimator
-    from soar_jax.database.write import write_parquet, write_table
+    from soar_jax.database.write import TableExists, write_parquet, write_table
 
     if (args.out_table is None) == (args.out is None) or args.json:
         raise InputError("Say where the database shall write: --out-table NAME, or --out FILE.parquet of DuckDB.")
@@ -73,13 +73,20 @@ def predict_in_database(args: argparse.Namespace) -> int:
         check_out(args.out, args)
     if args.out and args.spark:
         raise InputError("--out is for DuckDB; with --spark give --out-table.")
+    if args.out_table is not None and not args.out_table.strip():
+        raise InputError("--out-table needs a name.")
     if args.out_table and args.parquet and not (args.database or args.spark):
         raise InputError("--out-table needs a database to write to; with --parquet alone give --out FILE.parquet.")
     with stage(args, "Predicting in the database"):
         model = load_estimator(args.model)
-        result = model.predict_table(open_given(args, writes=bool(args.out_table)), args.keep)
+        result = model.predict_table(open_given(args, writes=args.out_table is not None), args.keep)
         if args.out_table:
-            write_table(result, args.out_table, overwrite=args.overwrite)
+            try:
+                write_table(result, args.out_table, overwrite=args.overwrite)
+            except TableExists as error:
+                raise InputError(
+                    f"The database has a table {args.out_table!r} already; give another name, or add --overwrite."
+                ) from error
         else:
             write_parquet(result, args.out)
     print(f"predictions written to {args.out_table or args.out}", file=sys.stderr)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from soar_jax._base import InputError
 from soar_jax.database.engine import explain_failure
+from soar_jax.database.names import find_table
 
 _INSTALL = "pip install 'soar-jax[database]'"
 
@@ -51,7 +52,13 @@ def open_table(
     if table is not None and database is None and spark is None:
         raise InputError(f"Say in which database table {table!r} is: --database or --spark.")
     con = _open_spark(spark) if spark is not None else _open_database(database, writes)
-    return _read_parquet(con, parquet) if parquet is not None else _find_table(con, str(table))
+    try:
+        return _read_parquet(con, parquet) if parquet is not None else find_table(con, str(table))
+    except BaseException:
+        if spark is None:  # a Spark session may be somebody else's
+            with suppress(Exception):
+                con.disconnect()
+        raise
 
 
 def _open_database(address: str | None, writes: bool) -> Any:
@@ -102,31 +109,3 @@ def _read_parquet(con: Any, pattern: str) -> Any:
         return con.read_parquet(pattern)
     except Exception as error:
         raise explain_failure(error, f"read {pattern} as Parquet") from error
-
-
-def table_names(con: Any) -> list[str]:
-    """Names of a database's tables and views."""
-    try:
-        return list(con.list_tables())
-    except AttributeError:  # Ibis 12 asks DuckDB 2 for a method that it no longer has
-        found = con.raw_sql("SELECT table_name FROM information_schema.tables").fetchall()
-        return sorted({str(row[0]) for row in found})
-
-
-def _find_table(con: Any, name: str) -> Any:
-    try:
-        names = table_names(con)
-    except Exception as error:
-        raise explain_failure(error, "list its tables") from error
-    schema, _, plain = name.rpartition(".")
-    try:
-        if name in names or not schema:
-            return con.table(name)
-        return con.table(plain, database=schema)
-    except Exception as error:
-        if name in names:
-            raise explain_failure(error, f"open table {name!r}") from error
-        near = difflib.get_close_matches(name, names, 1)
-        listed = f"it has {', '.join(names[:20])}" if names else "it has none"
-        hint = f"did you mean {near[0]!r}?" if near else f"{listed}."
-        raise InputError(f"The database has no table {name!r}; {hint}") from error

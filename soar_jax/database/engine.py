@@ -23,6 +23,7 @@ _CAUSES = (
     (("read-only", "read only", "readonly"), "it may only be read here; open it for writing"),
     (("interrupted", "connection refused", "connection reset", "network", "closed", "shut down"), "it went away"),
     (("could not set lock", "conflicting lock"), "another process has it open; close that one"),
+    (("dependentobjects",), "something else is built on it, for example a view; write to another name"),
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Tables by name, and the command: clear errors, files that are there whole, exit codes for a scheduler."""
 
 import json
+import re
 import shutil
 
 import ibis
@@ -50,6 +51,22 @@ def test_what_cannot_be_opened_is_named(folder, how, message):
     assert "secret" not in str(raised.value)
 
 
+def test_a_suggested_name_works_as_it_is_given(tmp_path):
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    con.raw_sql("CREATE SCHEMA s2")
+    for name in ("main.here", "s2.only2", '"do.tted"'):
+        con.raw_sql(f"CREATE TABLE {name} AS SELECT 1 AS a")
+    con.disconnect()
+    address = f"duckdb:///{tmp_path}/x.db"
+    meant = {"only2": "s2.only2", "s3.only2": "s2.only2", "s2.here": "here", "onyl2": "s2.only2", "do.ted": "do.tted"}
+    for typed, name in meant.items():
+        with pytest.raises(InputError, match=re.escape(f"did you mean {name!r}?")):
+            open_table(database=address, table=typed)
+        assert open_table(database=address, table=name).count().execute() == 1
+    with pytest.raises(InputError, match=r"it has do\.tted, here, s2\.only2\."):
+        open_table(database=address, table="xyzzy")
+
+
 def test_tables_and_parquet_files_open(folder):
     shutil.copy(folder / "rows.db", folder / "copy.db")  # one process opens a file with one set of settings
     assert open_table(database=f"duckdb:///{folder}/copy.db?threads=1", table="patients").count().execute() == 300
@@ -68,7 +85,11 @@ def test_the_command_fits_predicts_and_monitors_in_the_database(folder, capsys, 
     found = open_table(database=f"duckdb:///{folder}/rows.db", table="judged").to_pandas()
     assert list(found.columns) == ["größe", "prediction", "probability", "state", "rules"] and len(found) == 300
     assert main(["predict", model, *base, "--out-table", "judged"]) == 2
-    assert "already" in capsys.readouterr().err
+    assert "already; give another name, or add --overwrite" in capsys.readouterr().err
+    assert main(["predict", model, *base, "--out-table", "patients", "--overwrite"]) == 2
+    assert "is read here" in capsys.readouterr().err
+    assert main(["predict", model, *base, "--out-table", ""]) == 2
+    assert "--out-table needs a name" in capsys.readouterr().err
     assert main(["predict", model, "--parquet", f"{folder}/part*.parquet", "--out", f"{folder}/out.parquet"]) == 0
     assert len(pd.read_parquet(folder / "out.parquet")) == 600
     capsys.readouterr()
