@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import os
 import sys
 from typing import Any
 
@@ -61,6 +63,23 @@ def add_predict_options(group: Any) -> None:
     group.add_argument("--keep", metavar="COLUMN", action="append", help="in a database: carry along (repeatable)")
 
 
+def _check_not_read(out: str, args: argparse.Namespace) -> None:
+    """Refuse to write to a file that the pattern of ``--parquet`` reads, or to the database itself."""
+    if not os.path.exists(out):
+        return
+    read = glob.glob(args.parquet, recursive=True) if args.parquet else []
+    read += [part for part in (args.database or "").partition("?")[0].split("://")[-1:] if part]
+    if any(_is_same(path, out) for given in read for path in (given, given.lstrip("/"))):
+        raise InputError(f"{out} is read by this command; name another file to write.")
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
+
+
 def predict_in_database(args: argparse.Namespace) -> int:
     """Write label, probability, state and fired rules of every row to a table or a file, by the engine."""
     from soar_jax.cli.files import load_estimator
@@ -71,6 +90,7 @@ def predict_in_database(args: argparse.Namespace) -> int:
     if args.out:
         suffix_of(args.out, (".parquet",), "A database writes predictions")
         check_out(args.out, args)
+        _check_not_read(args.out, args)
     if args.out and args.spark:
         raise InputError("--out is for DuckDB; with --spark give --out-table.")
     if args.out_table is not None and not args.out_table.strip():

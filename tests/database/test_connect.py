@@ -113,3 +113,15 @@ def test_the_command_fits_predicts_and_monitors_in_the_database(folder, capsys, 
 def test_options_that_do_not_go_together_are_refused(arguments, message, capsys):
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pattern", ["in.parquet", "./in.parquet", "*.parquet", "**/*.parquet"])
+def test_predictions_never_replace_the_files_that_they_are_made_from(pattern, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    planted(20).to_parquet("in.parquet")
+    (tmp_path / "link.parquet").symlink_to("in.parquet")
+    before = (tmp_path / "in.parquet").read_bytes()
+    for out in ("in.parquet", "link.parquet", str(tmp_path / "in.parquet")):
+        assert main(["predict", "m.json", "--parquet", pattern, "--keep", "farbe", "--out", out]) == 2
+        assert f"{out} is read by this command" in capsys.readouterr().err
+    assert (tmp_path / "in.parquet").read_bytes() == before
