@@ -3,6 +3,7 @@
 import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from soar_jax import InputError, SOARClassifier, datasets
@@ -197,3 +198,20 @@ def test_a_preview_says_how_many_groups_to_expect(capsys):
     shown = capsys.readouterr().err
     assert "groups to expect" in shown
     assert "count the values of column 'farbe'" in [query.what for query in source.engine.log]
+
+
+@pytest.mark.parametrize("declared", ["DECIMAL(6, 2)", "DECIMAL(38, 2)"])
+def test_decimals_of_two_values_are_numbers_in_the_engine_and_in_memory(declared):
+    con = ibis.duckdb.connect()
+    con.raw_sql(
+        f"CREATE TABLE t AS SELECT CAST(CASE WHEN i % 3 = 1 THEN 1.5 WHEN i % 3 = 2 THEN 0 END AS {declared}) AS a, "
+        "i % 3 = 1 AS y FROM range(300) s(i)"
+    )
+    table = con.table("t")
+    model, frame = SOARClassifier(**QUICK).fit_table(table, "y"), table.to_pandas()
+    assert_same(model, fit_frame(table, "y", SOARClassifier(**QUICK)))
+    assert "a = 1.5" in model.describe()
+    arrow = frame.assign(a=frame["a"].astype(pd.ArrowDtype(pa.decimal128(38, 2))))
+    states = [model.predict_table(rows)["state"].tolist() for rows in (frame, arrow)]
+    assert states == [model.predict_table(table)["state"].to_pandas().tolist()] * 2
+    assert set(states[0]) >= {"positive"} and not model.monitor(table).has_drifted

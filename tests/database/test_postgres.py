@@ -3,9 +3,10 @@
 import ibis
 import pytest
 
-from soar_jax import InputError
+from soar_jax import InputError, SOARClassifier
 from soar_jax.database.connect import open_table
 from soar_jax.database.write import write_table
+from tests.database.test_fit import QUICK, assert_same
 from tests.export.made import model_of
 from tests.export.test_engines import postgres  # noqa: F401
 
@@ -61,3 +62,17 @@ def test_tables_in_other_schemas_are_named_as_they_must_be_typed(con, postgres):
     found = open_table(database=address, table="s3.only3")
     assert found.count().execute() == 1
     found.get_backend().disconnect()
+
+
+@pytest.mark.parametrize("declared", ["numeric", "numeric(6, 2)"])
+def test_decimals_of_two_values_are_numbers_in_postgres_and_in_memory(con, declared):
+    con.raw_sql("DROP TABLE IF EXISTS decimals")
+    table = filled(
+        con, "decimals", f"SELECT CAST(CASE WHEN i % 3 = 1 THEN 1.50 WHEN i % 3 = 2 THEN 0 END AS {declared}) AS a, "
+        "i % 3 = 1 AS y FROM generate_series(1, 300) i",
+    )  # fmt: skip
+    model = SOARClassifier(**QUICK).fit_table(table, "y")
+    frame = table.to_pandas()
+    assert_same(model, SOARClassifier(**QUICK).fit(frame[["a"]], frame["y"]))
+    assert sorted(model.predict_table(table)["state"].to_pandas()) == sorted(model.predict_table(frame)["state"])
+    assert "a = 1.5" in model.describe() and not model.monitor(table).has_drifted

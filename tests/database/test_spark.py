@@ -111,3 +111,16 @@ def test_spark_predicts_what_the_library_predicts_on_10000_hostile_rows(session,
         found = model.predict_table(table, keep=["id"]).order_by("id").to_pandas()
         outputs = ["prediction", "probability", "state", "rules"]
         assert_same_rows(list(found[outputs].itertuples(False, None)), expected(model, rows))
+
+
+def test_decimals_of_two_values_are_numbers_in_spark_and_in_memory(session, con):
+    session.sql(
+        "SELECT CAST(CASE WHEN id % 3 = 1 THEN 1.5 WHEN id % 3 = 2 THEN 0 END AS DECIMAL(6, 2)) AS a, id % 3 = 1 AS y "
+        "FROM range(300)"
+    ).createOrReplaceTempView("decimals")
+    table = con.table("decimals")
+    model = SOARClassifier(**QUICK).fit_table(table, "y")
+    frame = table.to_pandas()
+    assert_same(model, SOARClassifier(**QUICK).fit(frame[["a"]], frame["y"]))
+    assert sorted(model.predict_table(table)["state"].to_pandas()) == sorted(model.predict_table(frame)["state"])
+    assert "a = 1.5" in model.describe() and not model.monitor(table).has_drifted
