@@ -11,6 +11,8 @@ from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER
 from soar_jax.data.moments import EPOCH
 from soar_jax.export.dialects.base import checked
 
+_MICROSECONDS = 6
+"""Digits of a second that moments are read with."""
 _READABLE = "text, numbers, booleans, dates and timestamps"
 
 
@@ -70,6 +72,25 @@ def as_number(column: Any) -> Any:
 def as_moment(column: Any) -> Any:
     """Read a column of dates or timestamps so that moments compare with it."""
     return column.cast("timestamp(6)") if column.type().is_date() else column
+
+
+def with_whole_microseconds(column: Any) -> Any:
+    """Cut the nanoseconds of DuckDB's moments down to whole microseconds, as in memory; its own casts round them."""
+    import ibis
+
+    dtype = column.type()
+    if not dtype.is_timestamp() or (dtype.scale or 0) <= _MICROSECONDS or column.get_backend().name != "duckdb":
+        return column
+
+    def epoch_ns(moment: Any) -> Any:
+        """Stand for DuckDB's function of that name."""
+
+    def make_timestamp(microseconds: Any) -> Any:
+        """Stand for DuckDB's function of that name."""
+
+    count = ibis.udf.scalar.builtin(epoch_ns, signature=((dtype,), "int64"))(column)
+    below = ((count % 1000) + 1000) % 1000
+    return ibis.udf.scalar.builtin(make_timestamp, signature=(("int64",), "timestamp(6)"))((count - below) // 1000)
 
 
 def is_missing(column: Any) -> Any:

@@ -13,7 +13,7 @@ import pandas as pd
 from soar_jax._base import InputError, IntArray
 from soar_jax.data.labels import plain_labels
 from soar_jax.database.engine import Engine
-from soar_jax.database.expressions import equals, kind_of_type
+from soar_jax.database.expressions import equals, kind_of_type, with_whole_microseconds
 
 _TWO, _SHOWN = 2, 1000
 
@@ -132,7 +132,7 @@ def label_rows(table: Any, names: Sequence[str], target: str, positive: Any, wei
     also = {label: equals(table[target], [value])}
     if weight is not None:
         also[size] = table[weight].cast("int64")
-    taken = table.select(**{name: table[name] for name in names}, **also)
+    taken = table.select(**{name: with_whole_microseconds(table[name]) for name in names}, **also)
     return LabelledRows(taken, label, None if weight is None else size)
 
 

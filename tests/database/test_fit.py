@@ -9,8 +9,10 @@ import pytest
 from soar_jax import InputError, SOARClassifier, datasets
 from soar_jax.candidates.coverage import MAX_ROWS
 from soar_jax.database import sampled
+from soar_jax.database import source as source_module
 from soar_jax.database.source import TableSource
 from tests.database.tables import built, duckdb_table, frame_source, frame_table, planted, source_of
+from tests.export.made import model_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 QUICK = dict(n_rounds=2, max_patterns=60, max_length=2, grow_to=2)
@@ -215,3 +217,33 @@ def test_decimals_of_two_values_are_numbers_in_the_engine_and_in_memory(declared
     states = [model.predict_table(rows)["state"].tolist() for rows in (frame, arrow)]
     assert states == [model.predict_table(table)["state"].to_pandas().tolist()] * 2
     assert set(states[0]) >= {"positive"} and not model.monitor(table).has_drifted
+
+
+def nanoseconds(con, name, num_rows=400):
+    """Three milliseconds apart, each with up to 999 nanoseconds more, before and after 1970."""
+    con.raw_sql(
+        f"CREATE OR REPLACE TABLE {name} AS SELECT make_timestamp_ns((i % 8 - 4) * 3000000 + (i * 7 % 5) * 249) AS c, "
+        f"i % 8 >= 3 AS y FROM range({num_rows}) s(i)"
+    )
+    return con.table(name)
+
+
+@pytest.mark.parametrize("most_values", [100_000, 3])
+def test_nanoseconds_are_cut_to_the_microsecond_in_the_engine_as_in_memory(monkeypatch, most_values):
+    monkeypatch.setattr(source_module, "MOST_VALUES", most_values)
+    table = nanoseconds(ibis.duckdb.connect(), "ns")
+    model, frame = SOARClassifier(**QUICK).fit_table(table, "y"), table.to_pandas()
+    assert_same(model, fit_frame(table, "y", SOARClassifier(**QUICK)))
+    wanted = model.predict_table(frame)["state"].value_counts().to_dict()
+    assert model.predict_table(table)["state"].to_pandas().value_counts().to_dict() == wanted
+    assert model.training_taxonomy_.to_dict()["CTP"] == wanted["positive"] and not model.monitor(table).has_drifted
+
+
+@pytest.mark.parametrize("types", [None, {"c": "timestamp"}])
+def test_exports_cut_nanoseconds_too(types):
+    con = ibis.duckdb.connect()
+    table = nanoseconds(con, "ns")
+    model = model_of([[("c", ">", "1969-12-31T23:59:59.997000")]], [[("c", "<=", "1969-12-31T23:59:59.997000")]])
+    found = con.raw_sql(model.to_sql("duckdb", "ns", types=types)).fetchall()
+    states = model.predict_table(table.to_pandas())["state"]
+    assert sorted(row[2] for row in found) == sorted(states) and states.value_counts()["negative"] == 200
