@@ -45,8 +45,11 @@ def open_given(args: argparse.Namespace, *, writes: bool = False) -> Any:
 
 
 def address_of(args: argparse.Namespace) -> list[str]:
-    """Give the options that name the table, to be typed again."""
-    given = (("--database", args.database), ("--spark", args.spark), ("--parquet", args.parquet))
+    """Give the options that name the table, to be typed again; no password is shown."""
+    from soar_jax.database.addresses import address_without_password
+
+    database = address_without_password(args.database) if args.database else None
+    given = (("--database", database), ("--spark", args.spark), ("--parquet", args.parquet))
     return [word for option, value in (*given, ("--table", args.table_name)) if value for word in (option, value)]
 
 

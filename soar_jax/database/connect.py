@@ -6,15 +6,18 @@ import glob
 import os
 import tempfile
 from contextlib import suppress
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from soar_jax._base import InputError
+from soar_jax.database.addresses import shown_address
 from soar_jax.database.engine import explain_failure
 from soar_jax.database.names import find_table
 
 _INSTALL = "pip install 'soar-jax[database]'"
+_ADDRESSES = "addresses begin with duckdb://, sqlite:// or postgres://, and Spark has an option of its own"
 
 
 def _ibis() -> Any:
@@ -63,23 +66,49 @@ def open_table(
 
 def _open_database(address: str | None, writes: bool) -> Any:
     ibis = _ibis()
-    if address is None or address.startswith("duckdb:") or "://" not in address:
+    if address is None or address.startswith("duckdb:") or ("://" not in address and not address.startswith("sqlite:")):
         return _open_duckdb(ibis, address, writes)
+    where, scheme = shown_address(address), address.partition(":")[0]
+    known = {entry.name for entry in entry_points(group="ibis.backends")} | {"postgresql"}
+    if scheme not in known:
+        raise InputError(f"No database is known by {scheme}://; {_ADDRESSES}.")
+    if scheme == "sqlite":
+        return _open_sqlite(ibis, address)
     try:
         return ibis.connect(address)
+    except ImportError as error:
+        package = f"ibis-framework[{'postgres' if scheme == 'postgresql' else scheme}]"
+        raise InputError(
+            f"The database {where} cannot be reached: its driver is not installed; pip install '{package}'."
+        ) from error
     except Exception as error:
-        where = address.split("@")[-1]  # never a password
         raise InputError(f"The database {where} cannot be reached ({type(error).__name__}).") from error
+
+
+def _existing_file(path: str) -> str:
+    """Find a database's file; ``/file.db`` after three slashes may be relative, as other libraries write it."""
+    if path and not Path(path).is_file() and Path(path.lstrip("/")).is_file():
+        path = path.lstrip("/")
+    if path and path != ":memory:" and not Path(path).is_file():
+        raise InputError(f"There is no database file {path}.")
+    return path
+
+
+def _open_sqlite(ibis: Any, address: str) -> Any:
+    path = _existing_file(address.removeprefix("sqlite:").removeprefix("//").partition("?")[0])
+    if not path:
+        raise InputError("Say which file of SQLite: sqlite:///file.sqlite.")
+    try:
+        return ibis.sqlite.connect(path)
+    except Exception as error:
+        raise explain_failure(error, f"open {path}") from error
 
 
 def _open_duckdb(ibis: Any, address: str | None, writes: bool) -> Any:
     path, _, query = (address or "").removeprefix("duckdb:").removeprefix("//").partition("?")
     settings: dict[str, Any] = dict(parse_qsl(query))
     settings.setdefault("temp_directory", os.path.join(tempfile.gettempdir(), f"soar_duckdb_{os.getuid()}"))
-    if path and not Path(path).is_file() and Path(path.lstrip("/")).is_file():
-        path = path.lstrip("/")  # duckdb:///file.db, as other libraries write a relative path
-    if path and path != ":memory:" and not Path(path).is_file():
-        raise InputError(f"There is no database file {path}.")
+    path = _existing_file(path)
     try:
         return ibis.duckdb.connect(path or ":memory:", read_only=bool(path and not writes), **settings)
     except Exception as error:

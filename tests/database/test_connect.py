@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+from argparse import Namespace
 
 import ibis
 import pandas as pd
 import pytest
 
 from soar_jax import InputError
+from soar_jax.cli.database import address_of
 from soar_jax.cli.main import main
 from soar_jax.database.connect import open_table
 from tests.database.tables import frame_table, planted
@@ -37,6 +39,17 @@ def folder(tmp_path_factory):
         ({"database": "duckdb:///{}/rows.db", "table": "patient"}, "did you mean 'patients'"),
         ({"database": "duckdb:///{}/rows.db", "table": "xyzzy"}, "no table 'xyzzy'; it has patients"),
         ({"database": "postgres://nobody:secret@127.0.0.1:1/none", "table": "t"}, "127.0.0.1:1/none cannot be reached"),
+        ({"database": "postgres://127.0.0.1:1/none?password=secret&x=1", "table": "t"}, r"none\?password=\*\*\*&x=1 "),
+        ({"database": "postgres://u:secret/a@127.0.0.1:1/none", "table": "t"}, "database 127.0.0.1:1/none cannot"),
+        (
+            {"database": "foo://u:secret@127.0.0.1:1/none", "table": "t"},
+            "begin with duckdb://, sqlite:// or postgres://",
+        ),
+        ({"database": "mysql://u:secret@127.0.0.1:1/none", "table": "t"}, r"pip install 'ibis-framework\[mysql\]'"),
+        ({"database": "sqlite:///{}/none.sqlite", "table": "t"}, r"no database file .*none\.sqlite"),
+        ({"database": "sqlite:none.sqlite", "table": "t"}, r"no database file none\.sqlite"),
+        ({"database": "sqlite:///", "table": "t"}, "no database file /"),
+        ({"database": "sqlite://", "table": "t"}, "which file of SQLite"),
         ({"parquet": "{}/none*.parquet"}, "No file matches"),
         ({"parquet": "{}/broken.parquet.txt"}, "as Parquet"),
         ({"database": "duckdb:///{}/rows.db"}, "Say which table"),
@@ -49,6 +62,38 @@ def test_what_cannot_be_opened_is_named(folder, how, message):
     with pytest.raises(InputError, match=message) as raised:
         open_table(**given)
     assert "secret" not in str(raised.value)
+    assert not list(folder.glob("none*"))
+
+
+def test_a_driver_that_is_not_installed_is_named(monkeypatch):
+    def fail(address):
+        raise ModuleNotFoundError("No module named 'psycopg'")
+
+    monkeypatch.setattr(ibis, "connect", fail)
+    for scheme in ("postgres", "postgresql"):
+        with pytest.raises(InputError, match=r"driver is not installed; pip install 'ibis-framework\[postgres\]'"):
+            open_table(database=f"{scheme}://u:secret@host/name", table="t")
+
+
+def test_a_file_of_sqlite_opens_by_a_relative_and_by_a_whole_path(tmp_path, monkeypatch):
+    con = ibis.sqlite.connect(tmp_path / "x.sqlite")
+    con.raw_sql("CREATE TABLE t AS SELECT 1 AS a")
+    con.con.commit()
+    con.disconnect()
+    monkeypatch.chdir(tmp_path)
+    for address in ("sqlite:///x.sqlite", "sqlite://x.sqlite", f"sqlite:///{tmp_path}/x.sqlite"):
+        assert open_table(database=address, table="t").count().execute() == 1
+    with pytest.raises(InputError, match="did you mean 't'"):
+        open_table(database=address, table="tt")
+
+
+def test_commands_to_be_typed_next_hold_no_password():
+    args = Namespace(
+        database="postgres://me:secret@host/claims?sslpassword=secret&port=1", spark=None, parquet=None, table_name="t"
+    )
+    assert address_of(args) == ["--database", "postgres://me@host/claims?port=1", "--table", "t"]
+    args.database = "duckdb:///claims.db?memory_limit=2GB&threads=2"
+    assert address_of(args) == ["--database", args.database, "--table", "t"]
 
 
 def test_a_suggested_name_works_as_it_is_given(tmp_path):
