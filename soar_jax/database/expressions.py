@@ -11,6 +11,7 @@ from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER
 from soar_jax.data.moments import EPOCH
 from soar_jax.export.dialects.base import checked
 
+_LONG = 1 << 63
 _MICROSECONDS = 6
 """Digits of a second that moments are read with."""
 _READABLE = "text, numbers, booleans, dates and timestamps"
@@ -107,13 +108,15 @@ def equals(column: Any, values: list[Any]) -> Any:
     found: Any = ibis.literal(False)
     plain: list[Plain] = []
     for value in values:
+        if isinstance(value, str):
+            checked(value, f"A value of column {column.get_name()!r}")
         if isinstance(value, float):
             found = found | (column.cast("float64") == number_literal(value))
         elif isinstance(value, str) and "${" in value:
             found = found | (column == text_literal(value))
         elif isinstance(value, str):
-            plain.append(checked(value))
-        elif isinstance(value, bool | int):
+            plain.append(value)
+        elif isinstance(value, bool | int) and -_LONG <= value < _LONG:
             plain.append(value)
         else:
             found = found | (column == ibis.literal(value, type=column.type()))
