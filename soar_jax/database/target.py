@@ -102,7 +102,7 @@ def _check_weights(engine: Engine, weight: str) -> None:
     finite = ibis.ifelse(is_finite, number, 0.0)
     small = ibis.ifelse(finite <= _EXACT, finite, 0.0)  # all larger ones are whole
     is_bad = column.isnull() | ~is_finite | (small != small.floor())
-    asked = {"bad": is_bad.cast("int64").sum(), "total": finite.sum()}
+    asked = {"bad": ibis.ifelse(is_bad, 1, 0).sum(), "total": finite.sum()}
     found = engine.fetch(f"check the weights in {weight!r}", engine.table.agg(**asked))
     if not len(found) or pd.isna(found["total"][0]):
         raise InputError("Found array with 0 sample(s): the table has no rows to learn from.")

@@ -76,3 +76,28 @@ def test_decimals_of_two_values_are_numbers_in_postgres_and_in_memory(con, decla
     assert_same(model, SOARClassifier(**QUICK).fit(frame[["a"]], frame["y"]))
     assert sorted(model.predict_table(table)["state"].to_pandas()) == sorted(model.predict_table(frame)["state"])
     assert "a = 1.5" in model.describe() and not model.monitor(table).has_drifted
+
+
+@pytest.mark.parametrize("number", ["numeric", "numeric(6, 2)", "bigint", "real"])
+def test_labels_and_weights_of_any_type_of_number_are_numbers(con, number):
+    con.raw_sql("DROP TABLE IF EXISTS labelled")
+    table = filled(
+        con, "labelled", f"SELECT i AS id, i % 3 AS a, (i % 2)::{number} AS w, (i % 3 = 1)::int::{number} AS y "
+        "FROM generate_series(1, 300) i",
+    )  # fmt: skip
+    model = SOARClassifier(**QUICK).fit_table(table, "y", drop=["id"], weight="w")
+    assert model.classes_.tolist() == [0, 1]
+    found = model.predict_table(table, keep=["id"]).order_by("id").to_pandas()
+    assert found["prediction"].tolist() == [i % 3 == 1 for i in range(1, 301)]
+
+
+def test_weights_and_labels_that_cannot_be_counted_are_refused(con):
+    table = filled(
+        con, "odd_weights", "SELECT i AS a, i % 2 = 0 AS y, 'NaN'::float8 AS nan, 1e19::float8 AS large, "
+        "now() AS moment FROM generate_series(1, 4) i",
+    )  # fmt: skip
+    for weight, message in (("nan", "whole numbers of at least 0"), ("large", "add up to")):
+        with pytest.raises(InputError, match=message):
+            SOARClassifier(**QUICK).fit_table(table, "y", weight=weight)
+    with pytest.raises(InputError, match="'moment' holds dates"):
+        SOARClassifier(**QUICK).fit_table(table, "moment")
