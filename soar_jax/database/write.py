@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +44,8 @@ def write_table(table: Any, name: str, *, overwrite: bool = False) -> None:
         raise InputError(f"The table {name!r} is read here, itself or through a view; write to one of another name.")
     write = _write_at_once if con.name == "duckdb" else _write_and_rename
     try:
-        write(con, table, target, overwrite)
+        with _cleared_at_the_end():
+            write(con, table, target, overwrite)
     except Exception as error:
         told = str(error).lower()
         if target.schema is not None and "schema" in told and ("not exist" in told or "not_found" in told):
@@ -131,8 +135,42 @@ def write_parquet(table: Any, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     stage = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
+        with _cleared_at_the_end():
+            _write_and_move(table, stage, target)
+    except Exception as error:
+        raise explain_failure(error, f"write {target.name}") from error
+
+
+def _write_and_move(table: Any, stage: Path, target: Path) -> None:
+    try:
         table.to_parquet(stage)
         stage.replace(target)
-    except Exception as error:
+    except BaseException:
         stage.unlink(missing_ok=True)
-        raise explain_failure(error, f"write {target.name}") from error
+        raise
+
+
+@contextmanager
+def _cleared_at_the_end() -> Iterator[None]:
+    """Let a SIGTERM end the work as an error does, so that what was begun is taken away, and then the process.
+
+    Where others listen to that signal, or in another thread, nothing is changed.
+    """
+    is_mine = threading.current_thread() is threading.main_thread()
+    if not is_mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    has_come = False
+
+    def arrive(*_: Any) -> None:
+        nonlocal has_come
+        has_come = True
+        raise SystemExit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, arrive)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if has_come:
+            os.kill(os.getpid(), signal.SIGTERM)

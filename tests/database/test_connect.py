@@ -3,13 +3,17 @@
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from argparse import Namespace
 
 import ibis
+import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import InputError
+from soar_jax import InputError, SOARClassifier
 from soar_jax.cli.database import address_of
 from soar_jax.cli.main import main
 from soar_jax.database.connect import open_table
@@ -170,3 +174,71 @@ def test_predictions_never_replace_the_files_that_they_are_made_from(pattern, tm
         assert main(["predict", "m.json", "--parquet", pattern, "--keep", "farbe", "--out", out]) == 2
         assert f"{out} is read by this command" in capsys.readouterr().err
     assert (tmp_path / "in.parquet").read_bytes() == before
+
+
+def slow_view(con, name):
+    """A view that takes minutes to read."""
+    con.raw_sql(
+        f"CREATE VIEW {name} AS SELECT a.range AS id, hash(a.range * b.range) % 3 AS a, a.range % 2 = 0 AS y "
+        "FROM range(1000000) a, range(1000000) b"
+    )
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from soar_jax.cli.main import main
+from ibis.backends.duckdb import Backend
+
+number = getattr(signal, sys.argv[1])
+for name in ("execute", "to_parquet", "create_table"):  # the signal comes while the engine works
+    def call(self, *args, _work=getattr(Backend, name), **how):
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), number)).start()
+        return _work(self, *args, **how)
+    setattr(Backend, name, call)
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+SLOW = ["--database", "duckdb:///rows.db?threads=1", "--table", "slow"]  # more threads of DuckDB look up seldom
+
+
+def run_and_send(name, folder, *command):
+    """Run a command that is sent a signal once the engine works."""
+    given = [sys.executable, "-c", INTERRUPTED, name, *map(str, command)]
+    return subprocess.run(given, cwd=folder, check=False, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def slow_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slow")
+    con = ibis.duckdb.connect(folder / "rows.db")
+    slow_view(con, "slow")
+    con.disconnect()
+    frame = pd.DataFrame({"a": np.arange(90) % 3})
+    SOARClassifier(n_rounds=1, grow_to=1).fit(frame, frame["a"] == 1).save(folder / "m.json")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "--target", "y", "--out", "x.json"),
+        ("predict", "m.json", "--out-table", "judged"),
+        ("predict", "m.json", "--out", "judged.parquet"),
+    ],
+)
+def test_an_interrupt_while_the_engine_works_ends_the_command_as_any_interrupt(slow_folder, command):
+    name, *rest = command
+    run = run_and_send("SIGINT", slow_folder, name, *rest, *SLOW)
+    assert run.returncode == 130 and "interrupted" in run.stderr and "went away" not in run.stderr
+    assert sorted(path.name for path in slow_folder.iterdir()) == ["m.json", "rows.db"]
+    con = ibis.duckdb.connect(slow_folder / "rows.db")
+    assert con.raw_sql("SELECT table_name FROM information_schema.tables").fetchall() == [("slow",)]
+    con.disconnect()
+
+
+@pytest.mark.parametrize("out", [("--out-table", "judged"), ("--out", "judged.parquet")])
+def test_a_command_that_is_told_to_end_takes_what_it_began_to_write_away(slow_folder, out):
+    run = run_and_send("SIGTERM", slow_folder, "predict", "m.json", *out, *SLOW)
+    assert run.returncode == -signal.SIGTERM
+    assert sorted(path.name for path in slow_folder.iterdir()) == ["m.json", "rows.db"]
