@@ -54,7 +54,7 @@ def open_table(
         raise InputError("Give --database or --spark, not both.")
     if table is not None and database is None and spark is None:
         raise InputError(f"Say in which database table {table!r} is: --database or --spark.")
-    con = _open_spark(spark) if spark is not None else _open_database(database, writes)
+    con = _open_spark(spark, writes) if spark is not None else _open_database(database, writes)
     try:
         return _read_parquet(con, parquet) if parquet is not None else find_table(con, str(table))
     except BaseException:
@@ -115,7 +115,7 @@ def _open_duckdb(ibis: Any, address: str | None, writes: bool) -> Any:
         raise explain_failure(error, f"open {path or 'DuckDB'}") from error
 
 
-def _open_spark(master: str) -> Any:
+def _open_spark(master: str, writes: bool) -> Any:
     ibis = _ibis()
     try:
         from pyspark.sql import SparkSession
@@ -125,9 +125,23 @@ def _open_spark(master: str) -> Any:
         builder = SparkSession.builder.appName("soar").master(master)
         session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-        return ibis.pyspark.connect(session)
+        con = ibis.pyspark.connect(session)
     except Exception as error:
         raise InputError(f"The Spark cluster {master} cannot be reached ({type(error).__name__}).") from error
+    if writes and _forgets_tables(session):
+        raise InputError(
+            "This Spark keeps its catalogue in memory: no later command would find a table that is written now. Give "
+            "it a metastore (spark.sql.catalogImplementation hive, or a catalogue of its own, in spark-defaults.conf); "
+            "to write predictions on Parquet files to a file, leave Spark out and let DuckDB read them."
+        )
+    return con
+
+
+def _forgets_tables(session: Any) -> bool:
+    """Say whether tables are known to this session only: no metastore, and no catalogue that was set up by name."""
+    settings = dict(session.sparkContext.getConf().getAll())
+    has_catalogue = any(name.startswith("spark.sql.catalog.") for name in settings)
+    return session.conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory" and not has_catalogue
 
 
 def _read_parquet(con: Any, pattern: str) -> Any:

@@ -120,7 +120,8 @@ def _stage_beside(target: TableName) -> TableName:
 def _put_in_place(table: Any, stage: TableName, target: TableName, overwrite: bool) -> list[str]:
     """Write the commands that give a table its name."""
     drop = [f"DROP TABLE IF EXISTS {_quoted(table, target)}"] if overwrite else []
-    new_name = _quoted(table, TableName(None, target.name))
+    is_spark = dialect_of(table) == "spark"  # which takes a bare name for one of the default schema
+    new_name = _quoted(table, target if is_spark else TableName(None, target.name))
     return [*drop, f"ALTER TABLE {_quoted(table, stage)} RENAME TO {new_name}"]
 
 
