@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import os
 import sys
 from typing import Any
 
@@ -43,8 +45,11 @@ def open_given(args: argparse.Namespace, *, writes: bool = False) -> Any:
 
 
 def address_of(args: argparse.Namespace) -> list[str]:
-    """Give the options that name the table, to be typed again."""
-    given = (("--database", args.database), ("--spark", args.spark), ("--parquet", args.parquet))
+    """Give the options that name the table, to be typed again; no password is shown."""
+    from soar_jax.database.addresses import address_without_password
+
+    database = address_without_password(args.database) if args.database else None
+    given = (("--database", database), ("--spark", args.spark), ("--parquet", args.parquet))
     return [word for option, value in (*given, ("--table", args.table_name)) if value for word in (option, value)]
 
 
@@ -61,25 +66,50 @@ def add_predict_options(group: Any) -> None:
     group.add_argument("--keep", metavar="COLUMN", action="append", help="in a database: carry along (repeatable)")
 
 
+def _check_not_read(out: str, args: argparse.Namespace) -> None:
+    """Refuse to write to a file that the pattern of ``--parquet`` reads, or to the database itself."""
+    if not os.path.exists(out):
+        return
+    read = glob.glob(args.parquet, recursive=True) if args.parquet else []
+    read += [part for part in (args.database or "").partition("?")[0].split("://")[-1:] if part]
+    if any(_is_same(path, out) for given in read for path in (given, given.lstrip("/"))):
+        raise InputError(f"{out} is read by this command; name another file to write.")
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
+
+
 def predict_in_database(args: argparse.Namespace) -> int:
     """Write label, probability, state and fired rules of every row to a table or a file, by the engine."""
     from soar_jax.cli.files import load_estimator
-    from soar_jax.database.write import write_parquet, write_table
+    from soar_jax.database.write import TableExists, write_parquet, write_table
 
     if (args.out_table is None) == (args.out is None) or args.json:
         raise InputError("Say where the database shall write: --out-table NAME, or --out FILE.parquet of DuckDB.")
     if args.out:
         suffix_of(args.out, (".parquet",), "A database writes predictions")
         check_out(args.out, args)
+        _check_not_read(args.out, args)
     if args.out and args.spark:
         raise InputError("--out is for DuckDB; with --spark give --out-table.")
+    if args.out_table is not None and not args.out_table.strip():
+        raise InputError("--out-table needs a name.")
     if args.out_table and args.parquet and not (args.database or args.spark):
         raise InputError("--out-table needs a database to write to; with --parquet alone give --out FILE.parquet.")
     with stage(args, "Predicting in the database"):
         model = load_estimator(args.model)
-        result = model.predict_table(open_given(args, writes=bool(args.out_table)), args.keep)
+        result = model.predict_table(open_given(args, writes=args.out_table is not None), args.keep)
         if args.out_table:
-            write_table(result, args.out_table, overwrite=args.overwrite)
+            try:
+                write_table(result, args.out_table, overwrite=args.overwrite)
+            except TableExists as error:
+                raise InputError(
+                    f"The database has a table {args.out_table!r} already; give another name, or add --overwrite."
+                ) from error
         else:
             write_parquet(result, args.out)
     print(f"predictions written to {args.out_table or args.out}", file=sys.stderr)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -142,7 +143,7 @@ class ColumnValues:
             return np.full(len(series), np.nan)
         try:
             found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
-        except OverflowError:  # a whole number beyond float64
+        except (OverflowError, ValueError):  # a whole number beyond float64; decimals of pyarrow with missing ones
             return numbers_in(series)
         if _LOSES_LARGE and series.dtype.kind == "O":
             lost = np.isnan(found)
@@ -212,6 +213,8 @@ def plain_value(value: Any) -> Plain:
         return plain_value(float(str(value)))  # 0.1 in single precision stays 0.1
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Decimal):
+        value = float(value)  # 1.50 is 1.5 wherever a column of decimals is read
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if isinstance(value, str | int | float | bool) else str(value)

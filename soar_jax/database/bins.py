@@ -100,9 +100,11 @@ class Binner:
 
         x, branches, inside = self._table.x, [], []
         for i, (low, high) in enumerate(ranges):
-            scale = pieces / (high - low) if high > low else 0.0
+            share = 1.0 if math.isfinite(high - low) else 0.5  # what spans more than float64 holds is halved first
+            scale = pieces / (high * share - low * share) if high > low else 0.0
             scale = scale if math.isfinite(scale) else 0.0
-            place = ((x - number_literal(low)) * number_literal(scale)).floor().cast("int64")
+            ahead = x - number_literal(low) if share == 1.0 else x * share - number_literal(low * share)
+            place = (ahead * number_literal(scale)).floor().cast("int64")
             inside.append((x >= number_literal(low)) & (x <= number_literal(high)))
             branches.append((inside[-1], place + i * (pieces + 1)))
         rest = ibis.ifelse(x < number_literal(ranges[0][0]), -1, len(ranges) * (pieces + 1))

@@ -16,6 +16,7 @@ from soar_jax._progress import Stage
 if TYPE_CHECKING:
     import pandas as pd
 
+_INTERRUPTS = ("RuntimeError: Query interrupted", "OperationalError: interrupted")
 _CAUSES = (
     (("no space left", "disk full", "file too large", "max_temp_directory_size"), "its disk is full"),
     (("out of memory", "outofmemory", "heap space"), "it ran out of memory; give it more, or fewer columns"),
@@ -23,6 +24,7 @@ _CAUSES = (
     (("read-only", "read only", "readonly"), "it may only be read here; open it for writing"),
     (("interrupted", "connection refused", "connection reset", "network", "closed", "shut down"), "it went away"),
     (("could not set lock", "conflicting lock"), "another process has it open; close that one"),
+    (("dependentobjects",), "something else is built on it, for example a view; write to another name"),
 )  # fmt: skip
 
 
@@ -35,13 +37,19 @@ class Query(NamedTuple):
     bytes: int
 
 
-def explain_failure(error: Exception, what: str) -> InputError:
-    """Say in one sentence why the database could not do something; no text of its own, which may hold cells."""
+def explain_failure(error: Exception, what: str) -> InputError | KeyboardInterrupt:
+    """Say in one sentence why the database could not do something; no text of its own, which may hold cells.
+
+    DuckDB and SQLite answer an interrupt from the keyboard with an error of their own: it is an interrupt again.
+    """
+    if f"{type(error).__name__}: {error}" in _INTERRUPTS or type(error).__name__ == "InterruptException":
+        return KeyboardInterrupt()
     told = " ".join(f"{type(error).__name__} {error}".lower().split())
     for marks, cause in _CAUSES:
         if any(mark in told for mark in marks):
             return InputError(f"The database could not {what}: {cause}.")
-    return InputError(f"The database could not {what} ({type(error).__name__}); the error above has its own words.")
+    name = type(error).__name__
+    return InputError(f"The database could not {what} ({name}); its own words are in the error's cause (--debug).")
 
 
 class Engine:

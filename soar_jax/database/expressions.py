@@ -11,6 +11,9 @@ from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER
 from soar_jax.data.moments import EPOCH
 from soar_jax.export.dialects.base import checked
 
+_LONG = 1 << 63
+_MICROSECONDS = 6
+"""Digits of a second that moments are read with."""
 _READABLE = "text, numbers, booleans, dates and timestamps"
 
 
@@ -72,6 +75,25 @@ def as_moment(column: Any) -> Any:
     return column.cast("timestamp(6)") if column.type().is_date() else column
 
 
+def with_whole_microseconds(column: Any) -> Any:
+    """Cut the nanoseconds of DuckDB's moments down to whole microseconds, as in memory; its own casts round them."""
+    import ibis
+
+    dtype = column.type()
+    if not dtype.is_timestamp() or (dtype.scale or 0) <= _MICROSECONDS or column.get_backend().name != "duckdb":
+        return column
+
+    def epoch_ns(moment: Any) -> Any:
+        """Stand for DuckDB's function of that name."""
+
+    def make_timestamp(microseconds: Any) -> Any:
+        """Stand for DuckDB's function of that name."""
+
+    count = ibis.udf.scalar.builtin(epoch_ns, signature=((dtype,), "int64"))(column)
+    below = ((count % 1000) + 1000) % 1000
+    return ibis.udf.scalar.builtin(make_timestamp, signature=(("int64",), "timestamp(6)"))((count - below) // 1000)
+
+
 def is_missing(column: Any) -> Any:
     """Say which values are missing: NULL and NaN."""
     if not column.type().is_floating():
@@ -86,13 +108,15 @@ def equals(column: Any, values: list[Any]) -> Any:
     found: Any = ibis.literal(False)
     plain: list[Plain] = []
     for value in values:
+        if isinstance(value, str):
+            checked(value, f"A value of column {column.get_name()!r}")
         if isinstance(value, float):
             found = found | (column.cast("float64") == number_literal(value))
         elif isinstance(value, str) and "${" in value:
             found = found | (column == text_literal(value))
         elif isinstance(value, str):
-            plain.append(checked(value))
-        elif isinstance(value, bool | int):
+            plain.append(value)
+        elif isinstance(value, bool | int) and -_LONG <= value < _LONG:
             plain.append(value)
         else:
             found = found | (column == ibis.literal(value, type=column.type()))

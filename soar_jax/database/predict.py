@@ -9,6 +9,7 @@ from soar_jax._base import InputError, Plain
 from soar_jax.database.expressions import kind_of_type
 from soar_jax.database.target import require_names
 from soar_jax.export.content import ModelContent
+from soar_jax.export.dialects.base import checked
 from soar_jax.export.sql import OUTPUTS, select_over
 
 _DIALECTS = {"duckdb": "duckdb", "pyspark": "spark", "databricks": "spark", "postgres": "postgres", "sqlite": "sqlite"}
@@ -39,6 +40,9 @@ def predict_lazily(table: Any, content: ModelContent, keep: Sequence[str] | None
     used = [column.name for column in content.columns]
     require_names(table, used, "The rules use")
     require_names(table, keep or (), "keep names")
+    for column in content.columns:
+        for level in column.levels:
+            checked(level, f"A level of column {column.name!r}")
     kept = list(table.columns) if keep is None else list(dict.fromkeys(keep))
     schema = table.schema()
     types = {name: found for name in used if (found := _storage(name, schema[name])) is not None}

@@ -5,17 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax._base import InputError, IntArray
+from soar_jax.candidates.coverage import MAX_ROWS
 from soar_jax.data.labels import plain_labels
 from soar_jax.database.engine import Engine
-from soar_jax.database.expressions import equals, kind_of_type
+from soar_jax.database.expressions import equals, kind_of_type, number_literal, with_whole_microseconds
 
-_TWO, _SHOWN = 2, 1000
+_TWO, _SHOWN, _LONG = 2, 1000, 1 << 63
+_EXACT = float(1 << 53)
 
 
 def require_names(table: Any, names: Sequence[str], why: str) -> None:
@@ -44,7 +47,10 @@ def count_labels(engine: Engine, target: str, weight: str | None) -> LabelCounts
         Where there are rows without a label, or not two labels.
     """
     table = engine.table
-    kind_of_type(target, table[target].type())
+    dtype = table[target].type()
+    kind_of_type(target, dtype)
+    if dtype.is_date() or dtype.is_timestamp():
+        raise InputError(f"The target column {target!r} holds dates; a label must be text, a number or a boolean.")
     if weight is not None:
         _check_weights(engine, weight)
     size = table.count() if weight is None else table[weight].cast("int64").sum()
@@ -60,35 +66,58 @@ def count_labels(engine: Engine, target: str, weight: str | None) -> LabelCounts
             "drop those rows."
         )
     found = found[found["rows"] > 0]
-    labels = plain_labels(found["label"].to_numpy())
+    labels = plain_labels(_without_decimals(found["label"]).to_numpy())
     if len(labels) < _TWO:
-        shown = f", {str(labels[0])!r}" if len(labels) else ""
-        raise InputError(f"The target column {target!r} has only one class{shown}; rules need two classes.")
+        raise InputError(f"The target column {target!r} has only one class; rules need two classes.")
     if len(labels) > _TWO:
         many = "at least 1,000" if len(labels) == _SHOWN else str(len(labels))
         raise InputError(
             f"Only binary classification is supported: the target column {target!r} has {many} distinct values. "
             "Give a column of two, for example by a comparison of your own."
         )
+    if labels.dtype.kind not in "bf" and any(isinstance(v, int) and not -_LONG <= v < _LONG for v in labels.tolist()):
+        raise InputError(f"The target column {target!r} holds whole numbers beyond 64 bits; cast it to text.")
+    if len(np.unique(labels)) < _TWO:
+        raise InputError(f"The two numbers in the target column {target!r} are one as float64; cast it to text.")
     order = np.argsort(labels, kind="stable")
     return LabelCounts(labels[order], found["rows"].to_numpy().astype(np.int64)[order])
+
+
+def _without_decimals(labels: pd.Series) -> pd.Series:
+    """Turn decimals, as which engines give several types, into whole numbers or, where one has a fraction, float64."""
+    if not len(labels) or not all(isinstance(label, Decimal) for label in labels):
+        return labels
+    is_whole = all(label == label.to_integral_value() for label in labels)
+    return pd.Series([int(label) if is_whole else float(label) for label in labels], dtype=None if is_whole else float)
 
 
 def _check_weights(engine: Engine, weight: str) -> None:
     column = engine.table[weight]
     if not column.type().is_numeric():
         raise InputError(f"The weights in column {weight!r} must be whole numbers, not {column.type()}.")
+    import ibis
+
     number = column.cast("float64")
-    is_bad = (column.isnull() | (number < 0) | (number != number.floor())).cast("int64")
-    found = engine.fetch(f"check the weights in {weight!r}", engine.table.agg(bad=is_bad.sum(), most=number.max()))
-    if not len(found) or pd.isna(found["most"][0]):
+    is_finite = (number >= 0) & (number <= number_literal(float(np.finfo(np.float64).max)))  # and no NaN
+    finite = ibis.ifelse(is_finite, number, 0.0)
+    small = ibis.ifelse(finite <= _EXACT, finite, 0.0)  # all larger ones are whole
+    is_bad = column.isnull() | ~is_finite | (small != small.floor())
+    asked = {"bad": ibis.ifelse(is_bad, 1, 0).sum(), "total": finite.sum()}
+    found = engine.fetch(f"check the weights in {weight!r}", engine.table.agg(**asked))
+    if not len(found) or pd.isna(found["total"][0]):
         raise InputError("Found array with 0 sample(s): the table has no rows to learn from.")
     if int(found["bad"][0]):
         raise InputError(
             f"The weights in column {weight!r} must be whole numbers of at least 0: the likelihood counts rows. "
             "Multiply them by a constant and round them."
         )
-    if not found["most"][0] > 0:
+    total = float(found["total"][0])
+    if total >= _LONG:  # they do not fit into what they are summed in
+        raise InputError(
+            f"The weights in column {weight!r} add up to {total:.3g}; at most {MAX_ROWS:,} can be counted exactly. "
+            "Divide them by a constant and round them."
+        )
+    if not total > 0:
         raise InputError("The weights are zero for every row; no weight is left to learn from.")
 
 
@@ -132,7 +161,7 @@ def label_rows(table: Any, names: Sequence[str], target: str, positive: Any, wei
     also = {label: equals(table[target], [value])}
     if weight is not None:
         also[size] = table[weight].cast("int64")
-    taken = table.select(**{name: table[name] for name in names}, **also)
+    taken = table.select(**{name: with_whole_microseconds(table[name]) for name in names}, **also)
     return LabelledRows(taken, label, None if weight is None else size)
 
 

@@ -3,13 +3,16 @@
 import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from soar_jax import InputError, SOARClassifier, datasets
 from soar_jax.candidates.coverage import MAX_ROWS
 from soar_jax.database import sampled
+from soar_jax.database import source as source_module
 from soar_jax.database.source import TableSource
 from tests.database.tables import built, duckdb_table, frame_source, frame_table, planted, source_of
+from tests.export.made import model_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 QUICK = dict(n_rounds=2, max_patterns=60, max_length=2, grow_to=2)
@@ -119,9 +122,9 @@ def test_too_many_groups_are_mined_on_a_sample_and_counted_on_all_rows(monkeypat
     [
         ([("y", "boolean"), ("a", "integer")], [], "no rows"),
         ([("y", "boolean"), ("a", "integer")], [(True, 1), (None, 2)], "missing in 1 of 2 rows"),
-        ([("y", "boolean"), ("a", "integer")], [(True, 1), (True, 2)], "only one class, 'True'"),
+        ([("y", "boolean"), ("a", "integer")], [(True, 1), (True, 2)], "has only one class; rules need two"),
         ([("y", "integer"), ("a", "integer")], [(1, 1), (2, 2), (3, 3)], "has 3 distinct values"),
-        ([("y", "date"), ("a", "integer")], [("2020-01-01", 1), ("2020-01-02", 2)], "y holds dates"),
+        ([("y", "date"), ("a", "integer")], [("2020-01-01", 1), ("2020-01-02", 2)], "'y' holds dates"),
         ([("y", "boolean"), ("a", "integer")], [(True, None), (False, None)], "Every value of the table is missing"),
         ([("y", "boolean"), ("a", "integer")], [(True, 1), (False, 1)], "No column tells rows apart"),
     ],
@@ -180,12 +183,88 @@ def test_counts_of_ten_billion_rows_are_exact_until_they_are_refused(monkeypatch
     assert source.count_cells([column])[0][0].tolist() == [big, 0, 0, 0]
 
 
-@pytest.mark.parametrize("weights", [[1, -1], [1, None]])
+@pytest.mark.parametrize(
+    "weights", [[1, -1], [1, None], [1, 0.5], [1, float("nan")], [1, float("inf")], [1, -float("inf")]]
+)
 def test_weights_must_be_whole(weights):
+    kind = "float" if any(isinstance(weight, float) for weight in weights) else "integer"
     rows = [(True, 1, weights[0]), (False, 2, weights[1])]
-    table = duckdb_table([("y", "boolean"), ("a", "integer"), ("w", "integer")], rows)
+    table = duckdb_table([("y", "boolean"), ("a", "integer"), ("w", kind)], rows)
     with pytest.raises(InputError, match="whole numbers of at least 0"):
         SOARClassifier().fit_table(table, "y", weight="w")
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights"), [("integer", [2**62, 2**62]), ("float", [1e19, 1]), ("float", [1e308] * 2)]
+)
+def test_weights_beyond_what_can_be_summed_are_refused_as_too_many(kind, weights):
+    rows = [(True, 1, weights[0]), (False, 2, weights[1])]
+    table = duckdb_table([("y", "boolean"), ("a", "integer"), ("w", kind)], rows)
+    with pytest.raises(InputError, match=r"'w' add up to .*; at most 2,147,483,647 can be counted exactly"):
+        SOARClassifier().fit_table(table, "y", weight="w")
+
+
+def typed_table(**columns):
+    """A DuckDB table of 300 rows with columns by expressions of ``i``, the row's number."""
+    con = ibis.duckdb.connect()
+    listed = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+    con.raw_sql(f"CREATE TABLE t AS SELECT {listed} FROM range(300) s(i)")
+    return con.table("t")
+
+
+@pytest.mark.parametrize(
+    ("declared", "labels"),
+    [
+        ("(i % 3 = 1)::INTEGER::DECIMAL(4, 2)", [0, 1]),
+        ("CASE WHEN i % 3 = 1 THEN 1.5 ELSE 0 END::DECIMAL(4, 2)", [0.0, 1.5]),
+        ("(i % 3 = 1)::INTEGER::HUGEINT", [0, 1]),
+        ("(i % 3 = 1)::INTEGER::UBIGINT", [0, 1]),
+    ],
+)
+def test_labels_of_any_type_of_number_are_saved_and_predicted_as_numbers(declared, labels, tmp_path):
+    table = typed_table(a="i % 3", b="i % 2", y=declared)
+    model = SOARClassifier(**QUICK).fit_table(table, "y")
+    assert model.classes_.tolist() == labels and type(model.classes_.tolist()[0]) is type(labels[0])
+    model.save(tmp_path / "model.json")
+    judged = SOARClassifier.load(tmp_path / "model.json").predict_table(table)
+    assert judged.to_pandas()["prediction"].tolist() == [labels[i % 3 == 1] for i in range(300)]
+    assert model.taxonomy(table.to_pandas(), table.to_pandas()["y"].astype(float)).sum() == 300
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ("TIMESTAMPTZ '2020-01-01 00:00:00+00' + INTERVAL (i % 2) DAY", "'y' holds dates"),
+        ("18446744073709551615::UBIGINT - (i % 2)::UBIGINT", "'y' holds whole numbers beyond 64 bits"),
+        ("18446744073709551615::HUGEINT - i % 2", "'y' holds whole numbers beyond 64 bits"),
+        ("1.1::DECIMAL(38, 30) + (i % 2) * 1e-29::DECIMAL(38, 30)", "'y' are one as float64"),
+        ("'secret'", "'y' has only one class; rules"),
+    ],
+)
+def test_labels_that_no_model_can_keep_are_refused_before_the_fit(declared, message, monkeypatch):
+    monkeypatch.setattr(SOARClassifier, "_search", None)
+    with pytest.raises(InputError, match=message) as raised:
+        SOARClassifier(**QUICK).fit_table(typed_table(a="i % 3", y=declared), "y")
+    assert "secret" not in str(raised.value) and "1844" not in str(raised.value)
+
+
+def test_unsigned_numbers_beyond_64_bits_are_learnt_from_and_predicted():
+    table = typed_table(a="18446744073709551615::UBIGINT - (i % 2)::UBIGINT", y="i % 2 = 1")
+    model = SOARClassifier(**QUICK).fit_table(table, "y")
+    assert_same(model, fit_frame(table, "y", SOARClassifier(**QUICK)))
+    assert (model.predict_table(table).to_pandas()["prediction"] == (np.arange(300) % 2 == 1)).all()
+    assert not model.monitor(table).has_drifted
+
+
+def test_a_cell_with_a_nul_character_is_not_shown_and_its_column_is_named():
+    table = typed_table(a="CASE WHEN i % 2 = 1 THEN 'secret' || chr(0) ELSE 'b' END", y="i % 2 = 1")
+    with pytest.raises(InputError, match="A value of column 'a' holds a NUL character") as raised:
+        SOARClassifier(**QUICK).fit_table(table, "y")
+    assert "secret" not in str(raised.value)
+    model = model_of([[("a", "==", "secret\0")]], [], columns={"a": "words"})
+    with pytest.raises(InputError, match="A level of column 'a' holds a NUL character") as raised:
+        model.predict_table(table)
+    assert "secret" not in str(raised.value)
 
 
 def test_a_preview_says_how_many_groups_to_expect(capsys):
@@ -197,3 +276,50 @@ def test_a_preview_says_how_many_groups_to_expect(capsys):
     shown = capsys.readouterr().err
     assert "groups to expect" in shown
     assert "count the values of column 'farbe'" in [query.what for query in source.engine.log]
+
+
+@pytest.mark.parametrize("declared", ["DECIMAL(6, 2)", "DECIMAL(38, 2)"])
+def test_decimals_of_two_values_are_numbers_in_the_engine_and_in_memory(declared):
+    con = ibis.duckdb.connect()
+    con.raw_sql(
+        f"CREATE TABLE t AS SELECT CAST(CASE WHEN i % 3 = 1 THEN 1.5 WHEN i % 3 = 2 THEN 0 END AS {declared}) AS a, "
+        "i % 3 = 1 AS y FROM range(300) s(i)"
+    )
+    table = con.table("t")
+    model, frame = SOARClassifier(**QUICK).fit_table(table, "y"), table.to_pandas()
+    assert_same(model, fit_frame(table, "y", SOARClassifier(**QUICK)))
+    assert "a = 1.5" in model.describe()
+    arrow = frame.assign(a=frame["a"].astype(pd.ArrowDtype(pa.decimal128(38, 2))))
+    states = [model.predict_table(rows)["state"].tolist() for rows in (frame, arrow)]
+    assert states == [model.predict_table(table)["state"].to_pandas().tolist()] * 2
+    assert set(states[0]) >= {"positive"} and not model.monitor(table).has_drifted
+
+
+def nanoseconds(con, name, num_rows=400):
+    """Three milliseconds apart, each with up to 999 nanoseconds more, before and after 1970."""
+    con.raw_sql(
+        f"CREATE OR REPLACE TABLE {name} AS SELECT make_timestamp_ns((i % 8 - 4) * 3000000 + (i * 7 % 5) * 249) AS c, "
+        f"i % 8 >= 3 AS y FROM range({num_rows}) s(i)"
+    )
+    return con.table(name)
+
+
+@pytest.mark.parametrize("most_values", [100_000, 3])
+def test_nanoseconds_are_cut_to_the_microsecond_in_the_engine_as_in_memory(monkeypatch, most_values):
+    monkeypatch.setattr(source_module, "MOST_VALUES", most_values)
+    table = nanoseconds(ibis.duckdb.connect(), "ns")
+    model, frame = SOARClassifier(**QUICK).fit_table(table, "y"), table.to_pandas()
+    assert_same(model, fit_frame(table, "y", SOARClassifier(**QUICK)))
+    wanted = model.predict_table(frame)["state"].value_counts().to_dict()
+    assert model.predict_table(table)["state"].to_pandas().value_counts().to_dict() == wanted
+    assert model.training_taxonomy_.to_dict()["CTP"] == wanted["positive"] and not model.monitor(table).has_drifted
+
+
+@pytest.mark.parametrize("types", [None, {"c": "timestamp"}])
+def test_exports_cut_nanoseconds_too(types):
+    con = ibis.duckdb.connect()
+    table = nanoseconds(con, "ns")
+    model = model_of([[("c", ">", "1969-12-31T23:59:59.997000")]], [[("c", "<=", "1969-12-31T23:59:59.997000")]])
+    found = con.raw_sql(model.to_sql("duckdb", "ns", types=types)).fetchall()
+    states = model.predict_table(table.to_pandas())["state"]
+    assert sorted(row[2] for row in found) == sorted(states) and states.value_counts()["negative"] == 200

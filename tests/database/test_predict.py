@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from soar_jax import InputError
+from soar_jax.database import write
 from soar_jax.database.write import write_parquet, write_table
 from tests.database.tables import quoted
 from tests.export.engines import duckdb_of
@@ -158,3 +159,51 @@ def test_sqlite_predicts_through_ibis_too(tmp_path):
     model = model_of([[("a", "==", "x"), ("b", "<=", 2.0)]], [[("b", ">", 2.0)]], columns={"a": "words", "b": "double"})
     found = model.predict_table(table).order_by("id").to_pandas()
     assert_same(list(found[OUTPUTS].itertuples(False, None)), expected(model, table.order_by("id").to_pandas()))
+
+
+@pytest.mark.parametrize("through", ["src", "SRC", "main.src", "view", "view of a view"])
+def test_the_table_that_is_read_is_never_replaced(tmp_path, through):
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    small(con)
+    con.raw_sql("CREATE VIEW view AS SELECT * FROM src")
+    con.raw_sql('CREATE VIEW "view of a view" AS SELECT * FROM view')
+    model = model_of([[("a", "==", 1)]], [[("a", "==", 2)]])
+    read = through if "view" in through else "src"
+    target = through if "view" not in through else "src"
+    with pytest.raises(InputError, match="is read here, itself or through a view"):
+        write_table(model.predict_table(con.table(read), keep=["id"]), target, overwrite=True)
+    assert con.raw_sql("SELECT count(*), max(a) FROM src").fetchone() == (1000, 2)
+
+
+def test_a_table_is_replaced_by_all_that_was_read_through_it(tmp_path, monkeypatch):
+    """Even where nothing tells that a table is read, what is written is whole."""
+    monkeypatch.setattr(write, "_reads", lambda *_: False)
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    model = model_of([[("a", "==", 1)]], [[("a", "==", 2)]])
+    write_table(model.predict_table(small(con), keep=["id"]), "src", overwrite=True)
+    assert con.raw_sql("SELECT count(*), count(DISTINCT prediction) FROM src").fetchone() == (1000, 2)
+
+
+def test_a_table_is_written_into_the_schema_that_its_name_has(tmp_path):
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    table = small(con)
+    con.raw_sql("CREATE SCHEMA s2")
+    write_table(table.limit(3), "s2.out")
+    write_table(table.limit(4), "main.out")  # of that name there is one elsewhere
+    write_table(table.limit(5), "S2.Out", overwrite=True)
+    listed = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
+    assert con.raw_sql(listed).fetchall() == [("main", "out"), ("main", "src"), ("s2", "Out")]
+    assert con.raw_sql("SELECT count(*) FROM s2.out").fetchone() == (5,)
+    with pytest.raises(InputError, match="no schema 's9'"):
+        write_table(table, "s9.out")
+    for name in ("", " ", "s2."):
+        with pytest.raises(InputError, match="needs a name"):
+            write_table(table, name)
+
+
+def test_tables_whose_names_differ_by_case_are_one(tmp_path):
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    table = small(con)
+    write_table(table, "lab")
+    with pytest.raises(InputError, match="already"):
+        write_table(table, "LAB")

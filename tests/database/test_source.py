@@ -107,6 +107,16 @@ def test_bins_of_very_many_values_are_ordered_whole_and_fine(monkeypatch):
         assert not (heavy & (bins.high > bins.low)).any()
 
 
+def test_bins_span_more_than_the_largest_number(monkeypatch):
+    monkeypatch.setattr(source_module, "MOST_VALUES", 100)
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.normal(size=1000), rng.uniform(-1.7, 1.7, 1000) * 1e308, [-1.79e308, 1.79e308]])
+    source = source_of(frame_table(pd.DataFrame({"x": x, "label": x > 0})))
+    bins = source.profiles["x"].bins
+    assert (bins.high[:-1] < bins.low[1:]).all() and bins.positives.sum() + bins.negatives.sum() == len(x)
+    assert len(bins.low) > 100 and built(source)[0][0].cuts
+
+
 def test_cuts_between_bins_count_every_row_and_come_near_the_best_cut(monkeypatch):
     frame = many_values()
     table = frame_table(frame)

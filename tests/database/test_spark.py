@@ -1,14 +1,17 @@
 """Local Spark gives what DuckDB and pandas give: `pytest -n 0 -m engines tests/database`."""
 
 import datetime as dt
+from pathlib import Path
 
 import ibis
 import numpy as np
 import pandas as pd
 import pytest
 
-from soar_jax import SOARClassifier, datasets
+from soar_jax import InputError, SOARClassifier, datasets
 from soar_jax.database import source as source_module
+from soar_jax.database import write
+from soar_jax.database.connect import open_table
 from soar_jax.database.write import write_table
 from tests.database.tables import VALUES, built, duckdb_table, frame_source, planted, source_of
 from tests.database.test_fit import QUICK, assert_same
@@ -82,6 +85,27 @@ def test_fits_to_car_and_a_mixed_table_equal_those_of_their_data_frames(session,
     assert found["state"].value_counts().to_dict() == model.predict_table(frame)["state"].value_counts().to_dict()
     write_table(model.predict_table(table).limit(7), "judged", overwrite=True)
     assert con.table("judged").count().execute() == 7
+    session.sql("CREATE DATABASE s2")
+    write_table(model.predict_table(table).limit(3), "s2.judged")
+    assert con.table("judged", database="s2").count().execute() == 3
+    with pytest.raises(InputError, match="no schema 's9'"):
+        write_table(model.predict_table(table), "s9.judged")
+    with pytest.raises(InputError, match="already"):
+        write_table(model.predict_table(table), "JUDGED")
+    with pytest.raises(InputError, match="is read here"):
+        write_table(con.table("judged").limit(1), "default.judged", overwrite=True)
+
+
+def test_a_failed_rename_leaves_no_stage_behind(session, con, monkeypatch):
+    table = from_frame(
+        session, con, planted(10), ["double", "text", "timestamp", "boolean", "integer", "boolean"], "ten"
+    )
+    monkeypatch.setattr(write, "_put_in_place", lambda *_: ["ALTER TABLE nothing_here RENAME TO nothing"])
+    warehouse = Path(session.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    with pytest.raises(InputError, match="could not write the table 'whole'"):
+        write_table(table, "whole")
+    assert not [name for name in con.list_tables() if name.startswith("soar_") or name == "whole"]
+    assert not list(warehouse.glob("soar_*"))
 
 
 def test_bins_of_very_many_values_count_every_row(session, con, monkeypatch):
@@ -111,3 +135,23 @@ def test_spark_predicts_what_the_library_predicts_on_10000_hostile_rows(session,
         found = model.predict_table(table, keep=["id"]).order_by("id").to_pandas()
         outputs = ["prediction", "probability", "state", "rules"]
         assert_same_rows(list(found[outputs].itertuples(False, None)), expected(model, rows))
+
+
+def test_decimals_of_two_values_are_numbers_in_spark_and_in_memory(session, con):
+    session.sql(
+        "SELECT CAST(CASE WHEN id % 3 = 1 THEN 1.5 WHEN id % 3 = 2 THEN 0 END AS DECIMAL(6, 2)) AS a, id % 3 = 1 AS y "
+        "FROM range(300)"
+    ).createOrReplaceTempView("decimals")
+    table = con.table("decimals")
+    model = SOARClassifier(**QUICK).fit_table(table, "y")
+    frame = table.to_pandas()
+    assert_same(model, SOARClassifier(**QUICK).fit(frame[["a"]], frame["y"]))
+    assert sorted(model.predict_table(table)["state"].to_pandas()) == sorted(model.predict_table(frame)["state"])
+    assert "a = 1.5" in model.describe() and not model.monitor(table).has_drifted
+
+
+def test_a_table_that_no_later_command_would_find_is_not_written(session, con):
+    session.range(3).createOrReplaceTempView("short")
+    with pytest.raises(InputError, match=r"keeps its catalogue in memory.*metastore"):
+        open_table(spark="local[2]", table="short", writes=True)
+    assert open_table(spark="local[2]", table="short").count().execute() == 3

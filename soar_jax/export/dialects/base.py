@@ -13,12 +13,14 @@ from datetime import datetime
 from typing import ClassVar, NamedTuple
 
 from soar_jax._base import InputError, Plain
+from soar_jax._names import short_name
 from soar_jax.data.columns import level_text
 from soar_jax.data.moments import microseconds_of
 from soar_jax.export.grammar import spells_whole
 
 STORAGES = ("text", "integer", "double", "real", "boolean", "date", "timestamp")
 UNKNOWN = "unknown"
+_LONG = 1 << 63
 
 
 class Cell(NamedTuple):
@@ -47,7 +49,7 @@ class Dialect(ABC):
 
     def identifier(self, name: str) -> str:
         """Quote a name."""
-        return '"' + checked(name).replace('"', '""') + '"'
+        return '"' + checked_name(name).replace('"', '""') + '"'
 
     def text(self, value: str) -> str:
         """Quote a text."""
@@ -63,6 +65,8 @@ class Dialect(ABC):
             return "TRUE" if value else "FALSE"
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, int) and not -_LONG <= value < _LONG:
+            raise InputError("A label is a whole number beyond 64 bits; turn the labels into text and fit again.")
         return f"CAST('{value}' AS {self.long})" if isinstance(value, int) else self.number(value)
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -133,15 +137,20 @@ class Dialect(ABC):
 _TRUTH = (("true", "1"), ("false", "0"))
 
 
-def checked(value: str) -> str:
-    """Refuse what no database can hold in its text."""
+def checked(value: str, what: str = "A level or label of the model") -> str:
+    """Refuse what no database can hold in its text; the text is not shown, as it may be a cell of a table."""
     if "\0" in value:
-        raise InputError(f"{value!r} holds a NUL character, which SQL cannot hold; rename it and fit again.")
+        raise InputError(f"{what} holds a NUL character, which SQL cannot hold; replace it and fit again.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{value!r} is not valid Unicode, which SQL needs; rename it and fit again.") from None
+        raise InputError(f"{what} is not valid Unicode, which SQL needs; replace it and fit again.") from None
     return value
+
+
+def checked_name(name: str) -> str:
+    """Refuse a name that no database can hold."""
+    return checked(name, f"The name {short_name(name)!r}")
 
 
 def _spelling(value: float) -> str:

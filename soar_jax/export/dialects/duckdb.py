@@ -49,8 +49,14 @@ class DuckDB(TypedDialect):
         return f"ISNAN({value})"
 
     def stored_moment(self, cell: Cell) -> str:
-        """Microseconds of a date or timestamp column, with a time zone or without."""
-        return f"CAST(EPOCH_US({cell.value}) AS DOUBLE)"
+        """Whole microseconds of a date or timestamp column; DuckDB itself would round nanoseconds."""
+        if cell.storage == "date":
+            return f"CAST(EPOCH_US({cell.value}) AS DOUBLE)"
+        count = (
+            f"EPOCH_NS(CASE {cell.type} WHEN 'TIMESTAMP_NS' THEN {cell.value} END)"  # others may be out of its range
+        )
+        whole = f"({count} - ({count} % 1000 + 1000) % 1000) // 1000"
+        return f"CAST(COALESCE({whole}, EPOCH_US({cell.value})) AS DOUBLE)"
 
     def instant(self, cell: Cell) -> str:
         """Microseconds of a timestamp with a time zone; TRY_CAST lets any other type pass the binder."""

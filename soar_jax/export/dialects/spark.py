@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from soar_jax._base import InputError
-from soar_jax.export.dialects.base import Cell, checked
+from soar_jax.export.dialects.base import Cell, checked, checked_name
 from soar_jax.export.dialects.typed import TypedDialect
 
 _VARIABLE = re.compile(r"\$\{.*\}", re.DOTALL)
@@ -36,7 +36,7 @@ class Spark(TypedDialect):
         """Quote a name."""
         if _VARIABLE.search(name):
             raise InputError(f"Spark would replace the ${{...}} in the name {name!r}; rename it and fit again.")
-        return "`" + checked(name).replace("`", "``") + "`"
+        return "`" + checked_name(name).replace("`", "``") + "`"
 
     def text(self, value: str) -> str:
         r"""Quote a text; as bytes where a setting of Spark could change what it means, or where it cannot be seen."""
