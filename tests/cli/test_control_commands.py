@@ -112,3 +112,24 @@ def test_labels_are_matched_however_the_file_spells_them(tmp_path, capsys):
     assert main(["audit", str(tmp_path / "m.json"), str(tmp_path / "b.csv"), "--target", "outcome", "--by", "c0"]) == 0
     assert "selection rate" in capsys.readouterr().out
     assert pd.read_csv(tmp_path / "b.csv")["outcome"].dtype == float
+
+
+def test_an_audit_of_the_table_of_the_fit_is_one_of_the_rows_held_out(saved, capsys):
+    args = ["--target", "outcome", "--by", "c1"]
+    model = load(saved / "m.json")
+    held = int(model.fresh_states_["rows"].sum())
+    assert main(["audit", str(saved / "m.json"), str(saved / "train.csv"), *args]) == 0
+    shown = capsys.readouterr().out
+    assert f"Audit of {held} rows that the fit held out" in " ".join(shown.split()) and "flatter" not in shown
+    assert main(["audit", str(saved / "m.json"), str(saved / "train.csv"), *args, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["rows"] == held == 50 and content["rows_held_out"] is True
+    active = sum(g["hits"] for g in content["groups"] if g["figure"] == "share active")
+    assert active == model.fresh_states_.loc["active", "rows"]
+
+
+def test_an_audit_of_other_rows_says_that_figures_flatter_if_they_were_learned_from(saved, capsys):
+    args = ["audit", str(saved / "m.json"), str(saved / "fresh.csv"), "--target", "outcome", "--by", "c1"]
+    assert main(args) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Audit of 200 rows by c1" in shown and "learned from any of these rows, the figures flatter them" in shown
