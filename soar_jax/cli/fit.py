@@ -12,7 +12,14 @@ from soar_jax.cli.database import add_fit_options, names_database
 from soar_jax.cli.files import check_out, save_model, stage
 from soar_jax.cli.fit_database import fit_in_database
 from soar_jax.cli.formats import MODEL, suffix_of
-from soar_jax.cli.options import HOLDOUT, LEAST_OF_A_CLASS, add_training_options, make_model, source_of, training_table
+from soar_jax.cli.options import (
+    add_training_options,
+    check_holdout,
+    make_model,
+    share_held_out,
+    source_of,
+    training_table,
+)
 from soar_jax.cli.parsers import add_json, new_command
 from soar_jax.cli.summary import summary_of
 
@@ -31,15 +38,8 @@ def add_parser(commands: Any) -> None:
         "It prints the rules, how many rows get an answer and how often that is right on rows held out, and what to "
         "run next.",
     )
-    groups = add_training_options(fit)
+    add_training_options(fit)
     add_fit_options(fit)
-    groups["data"].add_argument(
-        "--holdout",
-        type=float,
-        metavar="SHARE",
-        help=f"keep this share of the rows out of training and report on them (default: {HOLDOUT}, or 0 where a class "
-        f"has fewer than {LEAST_OF_A_CLASS} rows); 0 learns from all rows",
-    )
     output = fit.add_argument_group("output")
     output.add_argument("--out", metavar="FILE.json", default="model.json", help="where to save (default: %(default)s)")
     output.add_argument(
@@ -56,8 +56,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, save and report."""
-    if args.holdout is not None and not 0 <= args.holdout < 1:
-        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+    check_holdout(args)
     if args.noise_check is not None and args.noise_check < 1:
         raise InputError(f"--noise-check must be at least 1, got {args.noise_check}.")
     suffix_of(args.out, MODEL, "A model is saved")
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         X, y = training_table(args)
     with stage(args, f"Learning rules from {len(X):,} rows"):
         model = make_model(args)
-        model.set_params(holdout=_share_held_out(args.holdout, y))
+        model.set_params(holdout=share_held_out(args.holdout, y))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
             model.fit(X, y)
@@ -86,14 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
         show_fit(model, summary, check, args, X.shape[1])
     return 0
-
-
-def _share_held_out(asked: float | None, y: Any) -> float:
-    """Hold out a quarter unless told otherwise, where every class can spare it."""
-    if asked is not None:
-        return asked
-    counts = y.value_counts()
-    return HOLDOUT if len(counts) > 1 and counts.min() >= LEAST_OF_A_CLASS else 0.0
 
 
 def _summary(model: Any, X: Any, y: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,12 @@ from soar_jax.cli.reading import add_declaring_options, add_reading_options, dec
 if TYPE_CHECKING:
     import pandas as pd
 
+_NOT_OF_THE_FIT = ("--help", "--out", "--json", "--quiet", "--debug")
 DATASETS = ("car", "adult", "synthetic")
 HOLDOUT = 0.25
-"""Share of the rows that ``soar fit`` holds out when nothing else is said: a first figure should be an honest one."""
+"""Share of the rows that is held out when nothing else is said: a first figure should be an honest one."""
 LEAST_OF_A_CLASS = 40
-"""Rows of the rarer class from which on it does."""
+"""Rows of the rarer class from which on it is."""
 
 
 def add_training_options(command: argparse.ArgumentParser) -> dict[str, Any]:
@@ -47,6 +49,13 @@ def _add_data(group: Any) -> None:
     add("--target", metavar="COLUMN", help="the column to predict")
     add("--positive", metavar="LABEL", help="the label that counts as positive (default: the last in sorting order)")
     add("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
+    add(
+        "--holdout",
+        type=float,
+        metavar="SHARE",
+        help=f"keep this share of the rows out of training and report on them (default: {HOLDOUT}, or 0 where a class "
+        f"has fewer than {LEAST_OF_A_CLASS} rows); 0 learns from all rows",
+    )
 
 
 def _add_model(group: Any) -> None:
@@ -127,6 +136,43 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     y = table[args.target]
     check_labels(y)
     return table.drop(columns=[args.target, *args.drop]), y
+
+
+def check_holdout(args: argparse.Namespace) -> None:
+    """Refuse a share that is none before the table is read."""
+    if args.holdout is not None and not 0 <= args.holdout < 1:
+        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+
+
+def share_held_out(asked: float | None, y: pd.Series) -> float:
+    """Hold out a quarter unless told otherwise, where every class can spare it."""
+    if asked is not None:
+        return asked
+    counts = y.value_counts()
+    return HOLDOUT if len(counts) > 1 and counts.min() >= LEAST_OF_A_CLASS else 0.0
+
+
+def words_again(args: argparse.Namespace, command: str, leave_out: Collection[str] = ()) -> list[str]:
+    """Write the table and the changed options of a fit again, those that another command has too."""
+    fit, known = (args.parsers[name]._option_string_actions for name in ("fit", command))
+    words = [] if args.table is None else [str(args.table)]
+    for action in dict.fromkeys(fit.values()):
+        option = action.option_strings[0]
+        value = getattr(args, action.dest, action.default)
+        if option not in known or option in {*_NOT_OF_THE_FIT, *leave_out} or value == action.default:
+            continue
+        if action.nargs == 0:
+            words.append(option)
+            continue
+        for one in value if isinstance(action.default, list) or isinstance(value, list) else [value]:
+            many = [_typed(part) for part in one] if isinstance(one, list) else [_typed(one)]
+            words += [f"{option}={many[0]}"] if many[0].startswith("-") else [option, *many]
+    return words
+
+
+def _typed(value: Any) -> str:
+    """Write a value as one would type it: 0, not 0.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def make_model(args: argparse.Namespace) -> Any:

@@ -9,10 +9,9 @@ from typing import Any
 
 from soar_jax._base import InputError
 from soar_jax.cli.files import labelled_table, load_estimator, out_suffix, reading, stage
+from soar_jax.cli.formats import REPORT
 from soar_jax.cli.parsers import add_json, add_model, new_command
 from soar_jax.cli.reading import add_reading_options
-
-FORMS = (".html", ".md")
 
 
 def add_parser(commands: Any) -> None:
@@ -48,7 +47,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and say its verdict."""
-    if out_suffix(args, FORMS, "A report is written") is None:
+    if out_suffix(args, REPORT, "A report is written") is None:
         raise InputError("A report is written to a file that ends in .html or .md; name one with --out.")
     X = y = None
     if args.table is not None and args.target is None:
