@@ -77,6 +77,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, sample, judge and print; an interrupt keeps the fit, or the draws so far."""
+    from soar_jax._base import BetterPairWarning
     from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 
     _check_files(args)
@@ -87,8 +88,9 @@ def run(args: argparse.Namespace) -> int:
             model = make_model(args).set_params(holdout=share_held_out(args.holdout, y)).fit(X, y)
         if interrupts.came:  # the search returned its best pair so far
             raise KeyboardInterrupt(f"while learning; {_keep_fit(model, args)}")
-        # the verdict is printed above every frequency, so that the warnings would only repeat it
+        # both are printed above the frequencies, so that the warnings would only repeat them
         warnings.simplefilter("ignore", UntrustedPosteriorWarning)
+        warnings.simplefilter("ignore", BetterPairWarning)
         try:
             with stage(args, "Sampling the posterior"):
                 _draw(model, args)
@@ -204,11 +206,17 @@ def _summary(post: Any) -> dict[str, Any]:
         "chains": post.num_chains,
         "draws": post.num_draws,
         "power": post.power,
+        "better_by": _better_by(post),
         "log_evidence": [value if math.isfinite(value) else None for value in post.log_evidence],
         "inclusion": json.loads(post.inclusion.to_json(orient="records")),
         "families": json.loads(post.families.to_json(orient="records")),
         "rates": json.loads(post.rates.to_json(orient="index")),
     }
+
+
+def _better_by(post: Any) -> float | None:
+    """By how many nats the best pair among the draws beats the one that was fitted, if it does."""
+    return None if post.better_pair is None else float(post.better_pair.log_joint - post.fitted.log_joint)
 
 
 def _show(post: Any, used: dict[str, int], args: argparse.Namespace) -> None:
@@ -225,6 +233,14 @@ def _show(post: Any, used: dict[str, int], args: argparse.Namespace) -> None:
         screen.heading("Can these draws be trusted?"),
         *screen.lines(verdict.splitlines()),
     ]
+    better_by = _better_by(post)
+    if better_by is not None:
+        parts.append(
+            screen.paragraph(
+                f"The draws met a pair that scores {better_by:.2f} nats better than the one that was fitted: "
+                "give the search more --rounds."
+            )
+        )
     is_open = False
     for side in dict.fromkeys(inclusion["side"]):
         mine = inclusion[inclusion["side"] == side]

@@ -149,7 +149,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What the posterior says: whether it can be used, and how sure it is of the rules."""
+    """What the posterior says: whether it can be used, how sure it is of the rules, and if it met better ones."""
 
     is_trusted: bool
     verdict: str
@@ -158,6 +158,7 @@ class Sampled:
     draws: str
     credible: str
     families: tuple[Family, ...]
+    better: str
 
 
 @dataclass(frozen=True)

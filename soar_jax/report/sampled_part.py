@@ -45,4 +45,18 @@ def sampled_part(posterior: Posterior | None) -> Sampled | None:
         f"{posterior.num_chains} chains of {count(posterior.num_draws)} draws",
         said,
         tuple(found),
+        _better(posterior),
+    )
+
+
+def _better(posterior: Posterior) -> str:
+    """Say that the draws met a better pair; nothing where they did not."""
+    pair = posterior.better_pair
+    if pair is None:
+        return ""
+    by = pair.log_joint - posterior.fitted.log_joint
+    digits = 1 if by >= 1 else 2
+    return (
+        f"The draws met a pair that scores {by:.{digits}f} nats better than this one: fit again with a longer search, "
+        "or take it."
     )

@@ -65,3 +65,12 @@ def test_what_is_wrong_with_a_sample_is_said_before_the_work(options, message, c
     assert main(["sample", car.table, "--target", "good", *options]) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_better_pair_among_the_draws_is_said_without_python(car, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("soar_jax.cli.sample._better_by", lambda post: 6.04)
+    words = ["sample", car.table, "--target", "good", "--rounds", "1", "--max-length", "2", *SHORT]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert "met a pair that scores 6.04 nats better than the one that was fitted" in " ".join(shown.out.split())
+    assert "take_better_pair" not in shown.out + shown.err and "--rounds" in shown.out

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -335,3 +336,21 @@ def test_of_the_whole_table_only_the_rows_that_the_fit_held_out_are_tested_on(tm
     assert again.basis == vouched.basis and again.basis.is_fresh and again.states == vouched.states
     other = content_of(model, tmp_path, X.iloc[::-1], y.iloc[::-1])  # in another order nobody can tell
     assert other.basis.is_fresh is None
+
+
+@pytest.mark.filterwarnings("ignore::soar_jax.UntrustedPosteriorWarning", "ignore::soar_jax.BetterPairWarning")
+def test_the_page_says_that_the_draws_met_a_better_pair(make_table, tmp_path):
+    X, y = make_table(0)
+    model = SOARClassifier(n_rounds=1, max_patterns=20, max_length=2, grow_to=0).fit(X, y)
+    posterior = model.sample_posterior(30, 2, num_temperatures=1)
+    if posterior.better_pair is not None:
+        model.take_better_pair()
+    assert content_of(model, tmp_path).sampled.better == ""
+    posterior.fitted = replace(posterior.fitted, included=np.zeros_like(posterior.fitted.included))
+    posterior.__dict__.pop("better_pair")
+    by = posterior.better_pair.log_joint - posterior.fitted.log_joint
+    assert by > 1
+    for name in ("page.html", "card.md"):
+        model.report(tmp_path / name)
+        said = f"The draws met a pair that scores {by:.1f} nats better than this one"
+        assert said in (tmp_path / name).read_text(encoding="utf-8")
