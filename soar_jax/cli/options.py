@@ -120,10 +120,9 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     if (args.table is None) == (args.dataset is None):
         raise InputError("Give either a TABLE or --dataset, not both and not neither.")
     if args.dataset is not None:
-        from soar_jax import datasets
         from soar_jax.data.table import require_columns
 
-        X, y = getattr(datasets, f"load_{args.dataset}")()
+        X, y = embedded_data(args.dataset)
         require_columns(X, args.drop, "--drop names")
         return X.drop(columns=args.drop), y
     from soar_jax.data.table import require_columns
@@ -136,6 +135,14 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     y = table[args.target]
     check_labels(y)
     return table.drop(columns=[args.target, *args.drop]), y
+
+
+def embedded_data(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Load one of the tables that come with the package: predictors and labels."""
+    from soar_jax import datasets
+
+    X, y = getattr(datasets, f"load_{name}")()
+    return X, y
 
 
 def check_holdout(args: argparse.Namespace) -> None:
