@@ -61,7 +61,10 @@ class Overlap:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """A rule: in words, as stored, and its figures; ``opposed`` is where an opposite rule applies too."""
+    """A rule: in words, as stored, and its figures; ``opposed`` is where an opposite rule applies too.
+
+    ``note`` says why it is kept, where the figures alone would make one wonder.
+    """
 
     id: str
     is_positive: bool
@@ -77,6 +80,7 @@ class RuleEntry:
     differences: tuple[Difference, ...]
     overlaps: tuple[Overlap, ...]
     more_overlaps: int
+    note: str = ""
 
 
 @dataclass(frozen=True)
