@@ -12,6 +12,7 @@ from soar_jax._base import InputError, number_of
 from soar_jax._names import list_names, short_name
 from soar_jax.cli.files import STANDARD, check_labels
 from soar_jax.cli.reading import add_declaring_options, add_reading_options, declared_kinds, read_given
+from soar_jax.cli.wording import MAKE_TWO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,8 @@ def _add_constraints(group: Any) -> None:
 def _add_search(group: Any) -> None:
     add = group.add_argument
     add("--min-support", type=number_of, metavar="S", help="rows that a rule must cover: a share (0.05) or number (50)")
+    add("--min-class-support", type=number_of, metavar="S", help="or so many of one class, for a rare one")
+    add("--max-bins", type=int, metavar="N", help="most bins of a column of numbers or dates (default: 6)")
     add("--max-patterns", type=int, metavar="N", help="candidates per side kept around the pair")
     add("--search", choices=("full", "annealing"), help="all mined patterns (default), or the paper's algorithm")
     add("--grow-to", type=int, metavar="N", help="most literals of rules grown beyond mining (default: 6)")
@@ -134,7 +137,17 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     require_columns(table, [args.target, *args.drop], "The command names")
     y = table[args.target]
     check_labels(y)
+    _check_two(y)
     return table.drop(columns=[args.target, *args.drop]), y
+
+
+def _check_two(y: pd.Series) -> None:
+    """Refuse labels that are not of two classes; labels are cells, and are not shown."""
+    number, name = y.nunique(), short_name(y.name)
+    if number > 2:  # noqa: PLR2004
+        raise InputError(f"The target column {name!r} has {number:,} labels; soar tells two classes apart. {MAKE_TWO}")
+    if number == 1:
+        raise InputError(f"The target column {name!r} has the same label in every row; rules need two classes.")
 
 
 def embedded_data(name: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -195,6 +208,8 @@ def make_model(args: argparse.Namespace) -> Any:
     given = {
         "max_length": args.max_length,
         "min_support": args.min_support,
+        "min_class_support": args.min_class_support,
+        "max_bins": args.max_bins,
         "max_patterns": args.max_patterns,
         "search": args.search,
         "grow_to": args.grow_to,
