@@ -120,12 +120,18 @@ def labelled_table(args: argparse.Namespace, model: Any, drop: list[str] | None 
     labels = [level_text(value) for value in y]
     unknown = set(labels) - set(spelt)
     if unknown:
+        known = " and ".join(short_name(label) for label in spelt)
         raise InputError(
-            f"The target column {short_name(target)!r} has {len(unknown)} labels that the model does not know."
+            f"The target column {short_name(target)!r} has {_plural(len(unknown), 'label')} that the model does not "
+            f"know: it knows {known}. Name the column of these labels with --target, or drop or rename the other rows."
         )
     import numpy as np
 
     return table.drop(columns=[target, *(drop or [])]), np.array([spelt[label] for label in labels])
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def check_labels(y: pd.Series) -> None:

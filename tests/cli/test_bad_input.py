@@ -234,3 +234,14 @@ def test_every_parameter_that_advice_on_mining_names_is_an_option(capsys):
     advice = "Set max_length=2, raise min_support and min_class_support, or use fewer bins (max_bins)."
     said = "Set --max-length 2, raise --min-support and --min-class-support, or use fewer bins (--max-bins)."
     assert as_options(advice, options) == said
+
+
+@pytest.mark.parametrize(("words", "number"), [(["maybe"], "1 label that"), (["maybe", "perhaps"], "2 labels that")])
+def test_labels_that_a_model_does_not_know_are_counted_and_those_it_knows_are_named(
+    words, number, car, tmp_path, capsys
+):
+    frame = car.frame.copy()
+    frame.iloc[: len(words), frame.columns.get_loc("good")] = words
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said, _ = told(["audit", car.model, str(tmp_path / "t.csv"), "--target", "good", "--by", "doors"], {}, capsys)
+    assert number in said and "it knows no and yes. Name the column" in said and "maybe" not in said
