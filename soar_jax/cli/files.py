@@ -107,6 +107,15 @@ def load_estimator(path: str) -> Any:
     return model
 
 
+def row_of(table: pd.DataFrame, row: int) -> pd.DataFrame:
+    """Choose one row of a table, counted from 0."""
+    if not len(table):
+        raise InputError("The table has no row.")
+    if not 0 <= row < len(table):
+        raise InputError(f"--row must lie from 0 to {len(table) - 1}, got {row}.")
+    return table.iloc[[row]]
+
+
 def labelled_table(args: argparse.Namespace, model: Any, drop: list[str] | None = None) -> tuple[pd.DataFrame, Any]:
     """Read rows and their labels, spelt as the model spells them: a file may say 1, 1.0 or "1"."""
     from soar_jax.data.columns import level_text

@@ -85,7 +85,7 @@ def _next_commands(args: argparse.Namespace, out: Path, has_holdout: bool) -> li
     found = [
         show_again,
         ("label new rows", ["soar", "predict", str(out), "NEW.csv", "--out", "labels.csv"]),
-        ("say why, row by row", ["soar", "explain", str(out), "NEW.csv", "--sentences"]),
+        ("say why, row by row", ["soar", "explain", str(out), "NEW.csv"]),
     ]
     page = [*words_again(args, "report"), "--out", str(out.with_suffix(".html"))]
     found.append(("a page to show", ["soar", "report", str(out), *page]))

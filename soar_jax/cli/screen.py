@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,26 @@ def show(*parts: Any) -> None:
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
+def width_of_output() -> int:
+    """How many columns a line may have."""
+    return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if sys.stdout.isatty() else WIDTH
+
+
+def fold(text: str, width: int) -> str:
+    """Wrap each line of a text, what follows a little to the right of where the line begins."""
+    folded = []
+    for line in map(visible, text.splitlines()):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        folded.append(
+            textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        )
+    return "\n".join(folded)
+
+
 def _console() -> Console:
     from rich.console import Console
 
-    is_terminal = sys.stdout.isatty()
-    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if is_terminal else WIDTH
+    is_terminal, width = sys.stdout.isatty(), width_of_output()
     plain: dict[str, Any] = {} if is_terminal else {"color_system": None, "force_terminal": False}
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, **plain)
 
