@@ -55,8 +55,13 @@ def run(args: argparse.Namespace) -> int:
     with stage(args, f"Auditing {len(X):,} rows"):
         audit = model.audit(X, y, args.by, args.level, reference=args.reference, random_state=args.seed)
         audit = replace(audit, is_held_out=held is not None)
-    is_json = args.json or suffix == ".json"
-    text = (audit.to_json() if is_json else str(audit)) + "\n"
+    if args.json or suffix == ".json":
+        text = audit.to_json() + "\n"
+    else:
+        from soar_jax.cli import screen
+        from soar_jax.cli.audit_view import audit_view
+
+        text = screen.text(*audit_view(audit, model._label(0), is_single=model._single), is_plain=suffix is not None)
     write_result(text, args.out, "audit")
     return 0
 

@@ -27,12 +27,17 @@ def show(*parts: Any) -> None:
     """Print texts and tables, one under the other, without blanks at the ends of lines."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a sign that the terminal lacks is no reason to fail
-    console = _console()
+    sys.stdout.write(text(*parts))
+
+
+def text(*parts: Any, is_plain: bool = False) -> str:
+    """Set texts and tables for standard output, or plain as for a file."""
+    console = _console(is_plain=is_plain)
     with console.capture() as captured:
         for part in parts:
             console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True)
     lines = captured.get().strip("\n").splitlines()
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def width_of_output() -> int:
@@ -40,10 +45,10 @@ def width_of_output() -> int:
     return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if sys.stdout.isatty() else WIDTH
 
 
-def fold(text: str, width: int) -> str:
+def fold(said: str, width: int) -> str:
     """Wrap each line of a text, what follows a little to the right of where the line begins."""
     folded = []
-    for line in map(visible, text.splitlines()):
+    for line in map(visible, said.splitlines()):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         folded.append(
             textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
@@ -51,10 +56,11 @@ def fold(text: str, width: int) -> str:
     return "\n".join(folded)
 
 
-def _console() -> Console:
+def _console(*, is_plain: bool) -> Console:
     from rich.console import Console
 
-    is_terminal, width = sys.stdout.isatty(), width_of_output()
+    is_terminal = sys.stdout.isatty() and not is_plain
+    width = width_of_output() if is_terminal else WIDTH
     plain: dict[str, Any] = {} if is_terminal else {"color_system": None, "force_terminal": False}
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, **plain)
 
