@@ -1,4 +1,4 @@
-"""A model on the screen: its rules with reach and precision, and what its states do."""
+"""A model on the screen: its rules with what they cover and how often they are right, and what its states do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rules_view(model: Any) -> list[Any]:
                 right = f"{percent(rule['fresh_precision'])} ({ends})"
             rows.append((f"{letter}{i + 1}", str(rule["rule"]), percent(rule["support"] / max(num_rows, 1)), right))
         last = "right, held out" if is_fresh else "right"
-        parts.append(table([("id", "left"), ("rule", "wrap"), ("reach", "right"), (last, "left")], rows))
+        parts.append(table([("id", "left"), ("rule", "wrap"), ("covers", "right"), (last, "left")], rows))
     if len(rules):
         parts.append(paragraph(_rules_legend(is_fresh), style="dim"))
     return parts
@@ -57,7 +57,7 @@ def rules_view(model: Any) -> list[Any]:
 def _rules_legend(is_fresh: bool) -> str:
     where = "on rows held out, with a 90% interval" if is_fresh else "on those rows"
     return (
-        "reach: share of the rows learned from that the rule covers. right: how often its class is true where it "
+        "covers: share of the rows learned from on which the rule fires. right: how often its class is true where it "
         f"fires, {where}. Where rules of the other class fire too the model gives no answer, so its answers can be "
         "right more often than a rule."
     )

@@ -78,3 +78,11 @@ def test_model_check_tells_sound_files_from_others(car, tmp_path, capsys):
     assert main(["model", "check", str(broken), "--json"]) == 2
     said = json.loads(capsys.readouterr().out)
     assert said["is_sound"] is False and said["problem"] and said["model_file"] == str(broken)
+
+
+def test_the_share_of_rows_that_a_rule_covers_is_not_called_reach(car, capsys):
+    """On the page reach is the share of a rule's own side."""
+    assert main(["show", car.model]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "id rule covers right, held out" in shown and "reach" not in shown
+    assert "covers: share of the rows learned from on which the rule fires." in shown
