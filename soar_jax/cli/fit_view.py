@@ -9,9 +9,10 @@ from typing import Any
 from soar_jax._names import short_name
 from soar_jax.cli.answers import answers_in_words, where_text
 from soar_jax.cli.database import address_of, names_database
-from soar_jax.cli.model_view import rules_view, states_view
+from soar_jax.cli.model_view import rules_view, states_view, trust_text
 from soar_jax.cli.options import LEAST_OF_A_CLASS, source_of, words_again
 from soar_jax.cli.screen import commands, heading, paragraph, percent, plural, show
+from soar_jax.cli.wording import as_options, options_of
 from soar_jax.states import counts_from_taxonomy
 
 
@@ -26,14 +27,14 @@ def show_fit(model: Any, summary: dict[str, Any], check: Any, args: argparse.Nam
     parts = [paragraph(_about_the_table(model, summary, args, num_columns))]
     parts.append(heading("What you got"))
     if not len(model.rules_):
-        parts.append(paragraph(summary["conclusion"]))
+        parts.append(paragraph(as_options(summary["conclusion"], options_of(args))))
     else:
         parts += [paragraph(said) for said in answers_in_words(model, *counts, is_fresh)]
         parts += rules_view(model)
         parts.append(heading(f"What the rules say of {where_text(rows, is_fresh)}"))
         parts += states_view(model, *counts, is_fresh)
         parts.append(heading("How far to trust the search"))
-        parts.append(paragraph(f"{summary['conclusion']} {summary['certificate']} (score {summary['score']:.3f})"))
+        parts.append(paragraph(trust_text(summary["conclusion"], summary["certificate"], summary["score"])))
     if "queries" in summary:
         parts += [heading("What left the database"), paragraph(_about_queries(summary["queries"]))]
     if check is not None:

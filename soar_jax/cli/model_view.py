@@ -9,6 +9,7 @@ import numpy as np
 from soar_jax._base import IntArray
 from soar_jax._names import short_name
 from soar_jax.cli.screen import heading, paragraph, percent, table
+from soar_jax.cli.wording import as_options
 from soar_jax.score.intervals import interval
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, hits_and_misses
 
@@ -91,6 +92,12 @@ def states_view(model: Any, positives: IntArray, negatives: IntArray, is_fresh: 
         ("right", "left"),
     ]
     return [table(columns, rows), paragraph(LEGEND, style="dim")]
+
+
+def trust_text(conclusion: str, certificate: str, score: float) -> str:
+    """Say what the search found and how far it went, each once: of a search that was stopped the first says both."""
+    said = conclusion if certificate in conclusion else f"{conclusion} {certificate}"
+    return f"{as_options(said, ('--time-budget',))} (score {score:.3f})"
 
 
 def _rate(hits: int, rows: int, is_fresh: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from soar_jax._names import list_names, short_name
 from soar_jax.cli import screen
 from soar_jax.cli.answers import answers_in_words, where_text
-from soar_jax.cli.model_view import counts_of_fresh_states, rules_view, states_view
+from soar_jax.cli.model_view import counts_of_fresh_states, rules_view, states_view, trust_text
 from soar_jax.states import counts_from_taxonomy
 
 SHOWN_OF_A_COMMITTEE = 20
@@ -31,8 +31,7 @@ def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
         parts.append(screen.heading(f"What the rules say of {where}"))
         parts += states_view(model, *counts, is_fresh)
     parts.append(screen.heading("How far to trust the search"))
-    certificate = f"{model.certificate_} " if hasattr(model, "certificate_") else ""
-    parts.append(screen.paragraph(f"{model.conclude()} {certificate}(score {model.score_:.3f})"))
+    parts.append(screen.paragraph(trust_text(model.conclude(), str(getattr(model, "certificate_", "")), model.score_)))
     parts += [screen.heading("Priors"), _priors_view(model)]
     if model._edits:
         parts += [screen.heading("Changed by hand"), *edits_view(model)]

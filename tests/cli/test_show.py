@@ -86,3 +86,40 @@ def test_the_share_of_rows_that_a_rule_covers_is_not_called_reach(car, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "id rule covers right, held out" in shown and "reach" not in shown
     assert "covers: share of the rows learned from on which the rule fires." in shown
+
+
+@pytest.mark.filterwarnings("ignore:The search was stopped")
+def test_what_stopped_a_search_is_said_once(stopped, capsys):
+    told, model = stopped
+    assert main(["show", model]) == 0
+    for shown in (told, " ".join(capsys.readouterr().out.split())):
+        trust = shown.partition("How far to trust the search")[2].partition("(score")[0]
+        assert trust.count("The search was stopped") + trust.count("the search was stopped") == 1
+        assert trust.count("rule improves the pair") == 1
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch, capsys):
+    """What a fit said whose annealing was stopped, and its model."""
+    from soar_jax.search import anneal
+
+    def over(clock):
+        clock.stopped = True
+        return True
+
+    monkeypatch.setattr(anneal.Clock, "is_over", over)
+    words = ["fit", "--dataset", "car", "--search", "annealing", "--restarts", "2", "--time-budget", "600", "--quiet"]
+    model = str(tmp_path / "m.json")
+    assert main([*words, "--max-length", "2", "--max-patterns", "60", "--out", model]) == 0
+    return " ".join(capsys.readouterr().out.split()), model
+
+
+@pytest.mark.filterwarnings("ignore:The search was stopped")
+def test_a_search_that_found_nothing_in_time_is_told_which_option_gives_more(tmp_path, monkeypatch, capsys):
+    from soar_jax.estimators.judging import JudgingMixin
+
+    said = "The search was stopped before it found a rule; give it more time_budget."
+    monkeypatch.setattr(JudgingMixin, "conclude", lambda self: said)
+    words = ["fit", "--dataset", "car", "--max-length", "1", "--rounds", "1", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "m.json")]) == 0
+    assert "give it more --time-budget" in capsys.readouterr().out
