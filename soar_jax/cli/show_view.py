@@ -11,6 +11,8 @@ from soar_jax.cli.model_view import counts_of_fresh_states, rules_view, states_v
 from soar_jax.states import counts_from_taxonomy
 
 SHOWN_OF_A_COMMITTEE = 20
+_EMPTY = ("", "0", "0.0")
+"""What says nothing where all columns of a table have it."""
 
 
 def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
@@ -67,8 +69,19 @@ def _columns_view(model: Any) -> Any:
         text = f"read: {list_names(model.features_used_, 60)}." if read else "none is read."
         return screen.paragraph(text + (f" Not read: {list_names(unread, 30)}." if unread else ""))
     frame = contract.reset_index() if contract.index.name else contract
-    rows = [[short_name(cell, 30) for cell in row] for row in frame.astype(str).to_numpy().tolist()]
-    return screen.table([(str(name), "wrap") for name in frame.columns], rows)
+    frame = frame[[name for name in frame.columns if not frame[name].astype(str).isin(_EMPTY).all()]]
+    rows = [[short_name(_cell(cell), 30) for cell in row] for row in frame.itertuples(index=False)]
+    columns = [(str(name).replace("_", " "), "wrap" if i else "left") for i, name in enumerate(frame.columns)]
+    return screen.table(columns, rows)
+
+
+def _cell(value: Any) -> str:
+    """Write a figure of a column: whether rules read it, which share of it is missing."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return screen.percent(value) if value else ""
+    return str(value)
 
 
 def show_committee(model: Any, path: str, written: dict[str, Any], verdict: str) -> None:

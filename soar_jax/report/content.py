@@ -163,6 +163,7 @@ class Sampled:
     credible: str
     families: tuple[Family, ...]
     better: str
+    lead: str
 
 
 @dataclass(frozen=True)

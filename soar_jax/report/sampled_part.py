@@ -37,15 +37,24 @@ def sampled_part(posterior: Posterior | None) -> Sampled | None:
     said = f"{count(credible)} pair{'s' if credible != 1 else ''} of rule sets hold {LEVEL:.0%} of the draws".replace(
         "%", " %"
     ) + (": no single pair stands out, so read the families." if credible > total / 2 else ".")
+    draws = f"{posterior.num_chains} chains of {count(posterior.num_draws)} draws"
     return Sampled(
         diagnosis.is_trusted,
         str(diagnosis) if diagnosis.is_trusted else "Do not use these frequencies.",
         tuple(diagnosis.problems),
         tuple(diagnosis.advice),
-        f"{posterior.num_chains} chains of {count(posterior.num_draws)} draws",
+        draws,
         said,
         tuple(found),
         _better(posterior),
+        str(diagnosis) if diagnosis.is_trusted else _not_yet(draws),
+    )
+
+
+def _not_yet(draws: str) -> str:
+    return (
+        f"How often a rule is in the draws cannot be said yet: the run of {draws} was too short, or its chains do not "
+        "agree. No figures of it are shown."
     )
 
 

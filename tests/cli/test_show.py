@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from soar_jax.cli.main import main
@@ -123,3 +124,30 @@ def test_a_search_that_found_nothing_in_time_is_told_which_option_gives_more(tmp
     words = ["fit", "--dataset", "car", "--max-length", "1", "--rounds", "1", "--quiet"]
     assert main([*words, "--out", str(tmp_path / "m.json")]) == 0
     assert "give it more --time-budget" in capsys.readouterr().out
+
+
+def test_columns_that_say_nothing_are_left_out_and_names_of_columns_are_whole(tmp_path, capsys):
+    words = ["fit", "--dataset", "adult", "--rounds", "1", "--max-length", "1", "--grow-to", "0", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "m.json")]) == 0
+    capsys.readouterr()
+    assert main(["show", str(tmp_path / "m.json")]) == 0
+    shown = capsys.readouterr().out.partition("Columns: 14 in the table")[2]
+    assert "unreadable" not in shown and "note" not in shown
+    assert "missing" in shown and "in rules" in shown and "6%" in shown
+    for name in ("hours_per_week", "native_country", "education_num"):
+        assert f"\n  {name} " in shown
+
+
+def test_a_rule_in_every_pair_is_in_all_of_them(car, tmp_path, capsys):
+    """Weights of a five-hundredth do not sum to exactly one."""
+    from soar_jax import Committee
+
+    one = load(car.committee)
+    many = [np.ones((500, len(rules)), dtype=bool) for rules in one.rules]
+    weights, rates = np.full(500, 0.002), np.full((500, 4), 0.5)
+    made = Committee(one.rules, tuple(many), weights, rates, one.classes_, 1, one.columns, "Fine.", True)
+    assert made.rules_["share"].max() != 1
+    made.save(tmp_path / "c.json")
+    assert main(["show", str(tmp_path / "c.json")]) == 0
+    shown = capsys.readouterr().out
+    assert "100%" in shown and "above 99.9" not in shown
