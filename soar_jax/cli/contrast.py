@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from soar_jax._base import InputError
-from soar_jax.cli.files import load_estimator, reading, stage
+from soar_jax.cli import screen
+from soar_jax.cli.files import load_estimator, reading, row_of, stage
 from soar_jax.cli.parsers import add_json, add_model, add_table, new_command
 from soar_jax.cli.reading import add_reading_options, read_given
 
@@ -44,10 +45,7 @@ def run(args: argparse.Namespace) -> int:
     with reading(args):
         model = load_estimator(args.model)
         table = read_given(args, model)
-    if not len(table):
-        raise InputError("The table has no row.")
-    if not 0 <= args.row < len(table):
-        raise InputError(f"--row must lie from 0 to {len(table) - 1}, got {args.row}.")
+    row = row_of(table, args.row)
     directions = {}
     for text in args.direction:
         name, sign, direction = text.rpartition("=")
@@ -55,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"--direction must be COLUMN=+ or COLUMN=-, got {text!r}.")
         directions[name] = direction
     with stage(args, "Looking for the smallest changes"):
-        found = model.contrast(
-            table.iloc[[args.row]], to=args.to, fixed=args.fixed, max_changes=args.max_changes, directions=directions
-        )
-    print(found.to_json() if args.json else found)
+        found = model.contrast(row, to=args.to, fixed=args.fixed, max_changes=args.max_changes, directions=directions)
+    print(found.to_json() if args.json else screen.fold(str(found), screen.width_of_output()))
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from soar_jax._base import InputError
 from soar_jax._names import visible
-from soar_jax.cli.wording import as_options, options_of
+from soar_jax.cli.wording import as_options, name_declarations, options_of
 
 DONE, UNFORESEEN, WRONG_INPUT, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
 EXIT_CODES = """\
@@ -75,6 +75,7 @@ def warnings_as_lines(args: Any) -> None:
 
 
 def _say(text: str, args: Any) -> None:
-    line = visible(as_options(" ".join(text.split()), options_of(args)))
+    said = name_declarations(" ".join(text.split()), args)
+    line = visible(as_options(said, options_of(args)))
     cut = line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
     print(f"soar: {cut}", file=sys.stderr)

@@ -107,6 +107,15 @@ def load_estimator(path: str) -> Any:
     return model
 
 
+def row_of(table: pd.DataFrame, row: int) -> pd.DataFrame:
+    """Choose one row of a table, counted from 0."""
+    if not len(table):
+        raise InputError("The table has no row.")
+    if not 0 <= row < len(table):
+        raise InputError(f"--row must lie from 0 to {len(table) - 1}, got {row}.")
+    return table.iloc[[row]]
+
+
 def labelled_table(args: argparse.Namespace, model: Any, drop: list[str] | None = None) -> tuple[pd.DataFrame, Any]:
     """Read rows and their labels, spelt as the model spells them: a file may say 1, 1.0 or "1"."""
     from soar_jax.data.columns import level_text
@@ -120,12 +129,18 @@ def labelled_table(args: argparse.Namespace, model: Any, drop: list[str] | None 
     labels = [level_text(value) for value in y]
     unknown = set(labels) - set(spelt)
     if unknown:
+        known = " and ".join(short_name(label) for label in spelt)
         raise InputError(
-            f"The target column {short_name(target)!r} has {len(unknown)} labels that the model does not know."
+            f"The target column {short_name(target)!r} has {_plural(len(unknown), 'label')} that the model does not "
+            f"know: it knows {known}. Name the column of these labels with --target, or drop or rename the other rows."
         )
     import numpy as np
 
     return table.drop(columns=[target, *(drop or [])]), np.array([spelt[label] for label in labels])
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def check_labels(y: pd.Series) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from soar_jax._base import InputError, NothingFoundWarning
@@ -12,9 +15,18 @@ from soar_jax.cli.database import add_fit_options, names_database
 from soar_jax.cli.files import check_out, save_model, stage
 from soar_jax.cli.fit_database import fit_in_database
 from soar_jax.cli.formats import MODEL, suffix_of
-from soar_jax.cli.options import HOLDOUT, LEAST_OF_A_CLASS, add_training_options, make_model, source_of, training_table
+from soar_jax.cli.interrupts import Interrupts
+from soar_jax.cli.options import (
+    add_training_options,
+    check_holdout,
+    make_model,
+    share_held_out,
+    source_of,
+    training_table,
+)
 from soar_jax.cli.parsers import add_json, new_command
 from soar_jax.cli.summary import summary_of
+from soar_jax.cli.wording import as_interrupted
 
 EXAMPLE = """\
 soar fit --dataset car --out car.json
@@ -31,15 +43,8 @@ def add_parser(commands: Any) -> None:
         "It prints the rules, how many rows get an answer and how often that is right on rows held out, and what to "
         "run next.",
     )
-    groups = add_training_options(fit)
+    add_training_options(fit)
     add_fit_options(fit)
-    groups["data"].add_argument(
-        "--holdout",
-        type=float,
-        metavar="SHARE",
-        help=f"keep this share of the rows out of training and report on them (default: {HOLDOUT}, or 0 where a class "
-        f"has fewer than {LEAST_OF_A_CLASS} rows); 0 learns from all rows",
-    )
     output = fit.add_argument_group("output")
     output.add_argument("--out", metavar="FILE.json", default="model.json", help="where to save (default: %(default)s)")
     output.add_argument(
@@ -56,28 +61,44 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, save and report."""
-    if args.holdout is not None and not 0 <= args.holdout < 1:
-        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+    check_holdout(args)
     if args.noise_check is not None and args.noise_check < 1:
         raise InputError(f"--noise-check must be at least 1, got {args.noise_check}.")
     suffix_of(args.out, MODEL, "A model is saved")
     out = check_out(args.out, args)
-    if names_database(args):
-        return fit_in_database(args, out)
+    with Interrupts() as interrupts:
+        if names_database(args):
+            code = fit_in_database(args, out)
+        else:
+            code = _fit(args, out, interrupts)
+    if interrupts.came:  # the search returned its best pair so far
+        sys.stdout.flush()
+        raise KeyboardInterrupt(
+            f"while learning; the best rules so far are in {out}, soar show prints them. The same command starts anew."
+        )
+    return code
+
+
+def _fit(args: argparse.Namespace, out: Path, interrupts: Interrupts) -> int:
     with stage(args, f"Reading {source_of(args)}"):
         X, y = training_table(args)
     with stage(args, f"Learning rules from {len(X):,} rows"):
         model = make_model(args)
-        model.set_params(holdout=_share_held_out(args.holdout, y))
+        model.set_params(holdout=share_held_out(args.holdout, y))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
+            _warn_unless(lambda: interrupts.came)  # of a search that was stopped: the last line says so
             model.fit(X, y)
+    interrupts.is_keeping = True
     save_model(model, out)
+    interrupts.is_keeping = interrupts.came
     check = None
-    if args.noise_check is not None:
+    if args.noise_check is not None and not interrupts.came:
         with stage(args, "Fitting to permuted labels"):
             check = model.noise_check(X, y, args.noise_check, random_state=args.seed)
     summary = _summary(model, X, y)
+    if interrupts.came:
+        summary |= {name: as_interrupted(summary[name]) for name in ("conclusion", "certificate")}
     if args.json:
         noise = None if check is None else check.to_dict()
         print(json.dumps({**summary, "noise_check": noise, "model_file": str(out)}, ensure_ascii=False))
@@ -88,12 +109,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _share_held_out(asked: float | None, y: Any) -> float:
-    """Hold out a quarter unless told otherwise, where every class can spare it."""
-    if asked is not None:
-        return asked
-    counts = y.value_counts()
-    return HOLDOUT if len(counts) > 1 and counts.min() >= LEAST_OF_A_CLASS else 0.0
+def _warn_unless(is_silent: Callable[[], bool]) -> None:
+    """Show warnings as before, but for those that come when there is something better to say."""
+    shown = warnings.showwarning
+
+    def show(*message: Any, **how: Any) -> None:
+        if not is_silent():
+            shown(*message, **how)
+
+    warnings.showwarning = show
 
 
 def _summary(model: Any, X: Any, y: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 from soar_jax._names import short_name
 from soar_jax.cli.answers import answers_in_words, where_text
 from soar_jax.cli.database import address_of, names_database
-from soar_jax.cli.model_view import rules_view, states_view
-from soar_jax.cli.options import LEAST_OF_A_CLASS, source_of
+from soar_jax.cli.model_view import rules_view, states_view, trust_text
+from soar_jax.cli.options import LEAST_OF_A_CLASS, source_of, words_again
 from soar_jax.cli.screen import commands, heading, paragraph, percent, plural, show
+from soar_jax.cli.wording import as_options, options_of
 from soar_jax.states import counts_from_taxonomy
 
 
@@ -26,14 +27,14 @@ def show_fit(model: Any, summary: dict[str, Any], check: Any, args: argparse.Nam
     parts = [paragraph(_about_the_table(model, summary, args, num_columns))]
     parts.append(heading("What you got"))
     if not len(model.rules_):
-        parts.append(paragraph(summary["conclusion"]))
+        parts.append(paragraph(as_options(summary["conclusion"], options_of(args))))
     else:
         parts += [paragraph(said) for said in answers_in_words(model, *counts, is_fresh)]
         parts += rules_view(model)
         parts.append(heading(f"What the rules say of {where_text(rows, is_fresh)}"))
         parts += states_view(model, *counts, is_fresh)
         parts.append(heading("How far to trust the search"))
-        parts.append(paragraph(f"{summary['conclusion']} {summary['certificate']} (score {summary['score']:.3f})"))
+        parts.append(paragraph(trust_text(summary["conclusion"], summary["certificate"], summary["score"])))
     if "queries" in summary:
         parts += [heading("What left the database"), paragraph(_about_queries(summary["queries"]))]
     if check is not None:
@@ -82,22 +83,17 @@ def _next_commands(args: argparse.Namespace, out: Path, has_holdout: bool) -> li
             ("watch a new batch", ["soar", "monitor", str(out), *where]),
             ("a page to show", ["soar", "report", str(out), "--out", str(out.with_suffix(".html"))]),
         ]
-    page = ["--out", str(out.with_suffix(".html"))]
-    if args.dataset is not None:
-        given = ["--dataset", args.dataset]
-    else:
-        table = [str(args.table), "--target", args.target]
-        page = [*table, *page]
-        given = [*table, *(["--positive", args.positive] if args.positive else [])]
-        given += [word for name in args.drop for word in ("--drop", name)]
     found = [
         show_again,
         ("label new rows", ["soar", "predict", str(out), "NEW.csv", "--out", "labels.csv"]),
-        ("say why, row by row", ["soar", "explain", str(out), "NEW.csv", "--sentences"]),
+        ("say why, row by row", ["soar", "explain", str(out), "NEW.csv"]),
     ]
+    page = [*words_again(args, "report"), "--out", str(out.with_suffix(".html"))]
     found.append(("a page to show", ["soar", "report", str(out), *page]))
-    found.append(("how sure each rule is", ["soar", "sample", *given]))
+    sampled = str(out.with_name(f"{out.stem}-sampled.html"))
+    found.append(("how sure each rule is", ["soar", "sample", *words_again(args, "sample"), "--report", sampled]))
     if has_holdout:
         again = str(out.with_stem(f"{out.stem}-all"))
+        given = words_again(args, "sample", leave_out=["--holdout"])
         found.append(("learn from all rows", ["soar", "fit", *given, "--holdout", "0", "--out", again]))
     return found

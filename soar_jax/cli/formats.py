@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MODEL = (".json",)
 TABLE = (".csv", ".csv.gz", ".json", ".jsonl", ".parquet")
 TEXT_OR_JSON = (".txt", ".json")
+REPORT = (".html", ".md")
 
 
 def suffix_of(path: str | Path, known: Sequence[str], what: str) -> str:

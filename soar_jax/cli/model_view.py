@@ -1,4 +1,4 @@
-"""A model on the screen: its rules with reach and precision, and what its states do."""
+"""A model on the screen: its rules with what they cover and how often they are right, and what its states do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from soar_jax._base import IntArray
 from soar_jax._names import short_name
 from soar_jax.cli.screen import heading, paragraph, percent, table
+from soar_jax.cli.wording import as_options
 from soar_jax.score.intervals import interval
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, hits_and_misses
 
@@ -48,7 +49,7 @@ def rules_view(model: Any) -> list[Any]:
                 right = f"{percent(rule['fresh_precision'])} ({ends})"
             rows.append((f"{letter}{i + 1}", str(rule["rule"]), percent(rule["support"] / max(num_rows, 1)), right))
         last = "right, held out" if is_fresh else "right"
-        parts.append(table([("id", "left"), ("rule", "wrap"), ("reach", "right"), (last, "left")], rows))
+        parts.append(table([("id", "left"), ("rule", "wrap"), ("covers", "right"), (last, "left")], rows))
     if len(rules):
         parts.append(paragraph(_rules_legend(is_fresh), style="dim"))
     return parts
@@ -57,7 +58,7 @@ def rules_view(model: Any) -> list[Any]:
 def _rules_legend(is_fresh: bool) -> str:
     where = "on rows held out, with a 90% interval" if is_fresh else "on those rows"
     return (
-        "reach: share of the rows learned from that the rule covers. right: how often its class is true where it "
+        "covers: share of the rows learned from on which the rule fires. right: how often its class is true where it "
         f"fires, {where}. Where rules of the other class fire too the model gives no answer, so its answers can be "
         "right more often than a rule."
     )
@@ -91,6 +92,12 @@ def states_view(model: Any, positives: IntArray, negatives: IntArray, is_fresh: 
         ("right", "left"),
     ]
     return [table(columns, rows), paragraph(LEGEND, style="dim")]
+
+
+def trust_text(conclusion: str, certificate: str, score: float) -> str:
+    """Say what the search found and how far it went, each once: of a search that was stopped the first says both."""
+    said = conclusion if certificate in conclusion else f"{conclusion} {certificate}"
+    return f"{as_options(said, ('--time-budget',))} (score {score:.3f})"
 
 
 def _rate(hits: int, rows: int, is_fresh: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,17 @@ from soar_jax._base import InputError, number_of
 from soar_jax._names import list_names, short_name
 from soar_jax.cli.files import STANDARD, check_labels
 from soar_jax.cli.reading import add_declaring_options, add_reading_options, declared_kinds, read_given
+from soar_jax.cli.wording import MAKE_TWO
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_NOT_OF_THE_FIT = ("--help", "--out", "--json", "--quiet", "--debug")
 DATASETS = ("car", "adult", "synthetic")
 HOLDOUT = 0.25
-"""Share of the rows that ``soar fit`` holds out when nothing else is said: a first figure should be an honest one."""
+"""Share of the rows that is held out when nothing else is said: a first figure should be an honest one."""
 LEAST_OF_A_CLASS = 40
-"""Rows of the rarer class from which on it does."""
+"""Rows of the rarer class from which on it is."""
 
 
 def add_training_options(command: argparse.ArgumentParser) -> dict[str, Any]:
@@ -47,6 +50,13 @@ def _add_data(group: Any) -> None:
     add("--target", metavar="COLUMN", help="the column to predict")
     add("--positive", metavar="LABEL", help="the label that counts as positive (default: the last in sorting order)")
     add("--drop", metavar="COLUMN", action="append", default=[], help="leave a column out (repeatable)")
+    add(
+        "--holdout",
+        type=float,
+        metavar="SHARE",
+        help=f"keep this share of the rows out of training and report on them (default: {HOLDOUT}, or 0 where a class "
+        f"has fewer than {LEAST_OF_A_CLASS} rows); 0 learns from all rows",
+    )
 
 
 def _add_model(group: Any) -> None:
@@ -86,6 +96,8 @@ def _add_constraints(group: Any) -> None:
 def _add_search(group: Any) -> None:
     add = group.add_argument
     add("--min-support", type=number_of, metavar="S", help="rows that a rule must cover: a share (0.05) or number (50)")
+    add("--min-class-support", type=number_of, metavar="S", help="or so many of one class, for a rare one")
+    add("--max-bins", type=int, metavar="N", help="most bins of a column of numbers or dates (default: 6)")
     add("--max-patterns", type=int, metavar="N", help="candidates per side kept around the pair")
     add("--search", choices=("full", "annealing"), help="all mined patterns (default), or the paper's algorithm")
     add("--grow-to", type=int, metavar="N", help="most literals of rules grown beyond mining (default: 6)")
@@ -111,10 +123,9 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     if (args.table is None) == (args.dataset is None):
         raise InputError("Give either a TABLE or --dataset, not both and not neither.")
     if args.dataset is not None:
-        from soar_jax import datasets
         from soar_jax.data.table import require_columns
 
-        X, y = getattr(datasets, f"load_{args.dataset}")()
+        X, y = embedded_data(args.dataset)
         require_columns(X, args.drop, "--drop names")
         return X.drop(columns=args.drop), y
     from soar_jax.data.table import require_columns
@@ -126,7 +137,62 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
     require_columns(table, [args.target, *args.drop], "The command names")
     y = table[args.target]
     check_labels(y)
+    _check_two(y)
     return table.drop(columns=[args.target, *args.drop]), y
+
+
+def _check_two(y: pd.Series) -> None:
+    """Refuse labels that are not of two classes; labels are cells, and are not shown."""
+    number, name = y.nunique(), short_name(y.name)
+    if number > 2:  # noqa: PLR2004
+        raise InputError(f"The target column {name!r} has {number:,} labels; soar tells two classes apart. {MAKE_TWO}")
+    if number == 1:
+        raise InputError(f"The target column {name!r} has the same label in every row; rules need two classes.")
+
+
+def embedded_data(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Load one of the tables that come with the package: predictors and labels."""
+    from soar_jax import datasets
+
+    X, y = getattr(datasets, f"load_{name}")()
+    return X, y
+
+
+def check_holdout(args: argparse.Namespace) -> None:
+    """Refuse a share that is none before the table is read."""
+    if args.holdout is not None and not 0 <= args.holdout < 1:
+        raise InputError(f"--holdout must lie in [0, 1), got {args.holdout}.")
+
+
+def share_held_out(asked: float | None, y: pd.Series) -> float:
+    """Hold out a quarter unless told otherwise, where every class can spare it."""
+    if asked is not None:
+        return asked
+    counts = y.value_counts()
+    return HOLDOUT if len(counts) > 1 and counts.min() >= LEAST_OF_A_CLASS else 0.0
+
+
+def words_again(args: argparse.Namespace, command: str, leave_out: Collection[str] = ()) -> list[str]:
+    """Write the table and the changed options of a fit again, those that another command has too."""
+    fit, known = (args.parsers[name]._option_string_actions for name in ("fit", command))
+    words = [] if args.table is None else [str(args.table)]
+    for action in dict.fromkeys(fit.values()):
+        option = action.option_strings[0]
+        value = getattr(args, action.dest, action.default)
+        if option not in known or option in {*_NOT_OF_THE_FIT, *leave_out} or value == action.default:
+            continue
+        if action.nargs == 0:
+            words.append(option)
+            continue
+        for one in value if isinstance(action.default, list) or isinstance(value, list) else [value]:
+            many = [_typed(part) for part in one] if isinstance(one, list) else [_typed(one)]
+            words += [f"{option}={many[0]}"] if many[0].startswith("-") else [option, *many]
+    return words
+
+
+def _typed(value: Any) -> str:
+    """Write a value as one would type it: 0, not 0.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def make_model(args: argparse.Namespace) -> Any:
@@ -142,6 +208,8 @@ def make_model(args: argparse.Namespace) -> Any:
     given = {
         "max_length": args.max_length,
         "min_support": args.min_support,
+        "min_class_support": args.min_class_support,
+        "max_bins": args.max_bins,
         "max_patterns": args.max_patterns,
         "search": args.search,
         "grow_to": args.grow_to,

@@ -9,10 +9,10 @@ from typing import Any
 
 from soar_jax._base import InputError
 from soar_jax.cli.files import labelled_table, load_estimator, out_suffix, reading, stage
+from soar_jax.cli.formats import REPORT
+from soar_jax.cli.options import DATASETS, embedded_data
 from soar_jax.cli.parsers import add_json, add_model, new_command
 from soar_jax.cli.reading import add_reading_options
-
-FORMS = (".html", ".md")
 
 
 def add_parser(commands: Any) -> None:
@@ -27,6 +27,7 @@ def add_parser(commands: Any) -> None:
     data = report.add_argument_group("data")
     add_model(data)
     data.add_argument("table", metavar="TABLE", nargs="?", help="rows to test on: best rows that the fit never saw")
+    data.add_argument("--dataset", choices=DATASETS, help="test on embedded data instead of a file")
     data.add_argument("--target", metavar="COLUMN", help="the column of TABLE with the labels")
     data.add_argument("--fresh", action="store_true", help="say that the rules never saw these rows")
     add_reading_options(data)  # type: ignore[arg-type]
@@ -48,16 +49,21 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and say its verdict."""
-    if out_suffix(args, FORMS, "A report is written") is None:
+    if out_suffix(args, REPORT, "A report is written") is None:
         raise InputError("A report is written to a file that ends in .html or .md; name one with --out.")
     X = y = None
+    has_rows = args.table is not None or args.dataset is not None
+    if args.table is not None and args.dataset is not None:
+        raise InputError("Give either a TABLE or --dataset, not both.")
     if args.table is not None and args.target is None:
         raise InputError("Say which column of the table has the labels with --target.")
-    if args.table is None and (args.examples or args.sensitive or args.fresh):
-        raise InputError("--examples, --sensitive and --fresh speak of rows: give a TABLE with --target.")
+    if not has_rows and (args.examples or args.sensitive or args.fresh):
+        raise InputError("--examples, --sensitive and --fresh speak of rows: give a TABLE with --target, or --dataset.")
     with reading(args) if args.table is not None else stage(args, "Reading the model"):
         model = load_estimator(args.model)
-        if args.table is not None:
+        if args.dataset is not None:
+            X, y = embedded_data(args.dataset)
+        elif args.table is not None:
             import pandas as pd
 
             X, labels = labelled_table(args, model)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +27,40 @@ def show(*parts: Any) -> None:
     """Print texts and tables, one under the other, without blanks at the ends of lines."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a sign that the terminal lacks is no reason to fail
-    console = _console()
+    sys.stdout.write(text(*parts))
+
+
+def text(*parts: Any, is_plain: bool = False) -> str:
+    """Set texts and tables for standard output, or plain as for a file."""
+    console = _console(is_plain=is_plain)
     with console.capture() as captured:
         for part in parts:
             console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True)
     lines = captured.get().strip("\n").splitlines()
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _console() -> Console:
+def width_of_output() -> int:
+    """How many columns a line may have."""
+    return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if sys.stdout.isatty() else WIDTH
+
+
+def fold(said: str, width: int) -> str:
+    """Wrap each line of a text, what follows a little to the right of where the line begins."""
+    folded = []
+    for line in map(visible, said.splitlines()):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        folded.append(
+            textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        )
+    return "\n".join(folded)
+
+
+def _console(*, is_plain: bool) -> Console:
     from rich.console import Console
 
-    is_terminal = sys.stdout.isatty()
-    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if is_terminal else WIDTH
+    is_terminal = sys.stdout.isatty() and not is_plain
+    width = width_of_output() if is_terminal else WIDTH
     plain: dict[str, Any] = {} if is_terminal else {"color_system": None, "force_terminal": False}
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, **plain)
 
@@ -102,7 +124,7 @@ def commands(pairs: Iterable[tuple[str, Sequence[str]]]) -> Any:
 
 def percent(share: float, sign: str = "%") -> str:
     """Write a share; only what is exactly none or all is written as 0 or 100."""
-    whole = 100 * share
+    whole = round(100 * share, 9)  # a sum of many weights may miss 1 by a hair
     if whole in (0.0, 100.0):
         return f"{whole:.0f}{sign}"
     if 1 <= whole <= 99:  # noqa: PLR2004

@@ -7,10 +7,12 @@ from typing import Any
 from soar_jax._names import list_names, short_name
 from soar_jax.cli import screen
 from soar_jax.cli.answers import answers_in_words, where_text
-from soar_jax.cli.model_view import counts_of_fresh_states, rules_view, states_view
+from soar_jax.cli.model_view import counts_of_fresh_states, rules_view, states_view, trust_text
 from soar_jax.states import counts_from_taxonomy
 
 SHOWN_OF_A_COMMITTEE = 20
+_EMPTY = ("", "0", "0.0")
+"""What says nothing where all columns of a table have it."""
 
 
 def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
@@ -31,8 +33,7 @@ def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
         parts.append(screen.heading(f"What the rules say of {where}"))
         parts += states_view(model, *counts, is_fresh)
     parts.append(screen.heading("How far to trust the search"))
-    certificate = f"{model.certificate_} " if hasattr(model, "certificate_") else ""
-    parts.append(screen.paragraph(f"{model.conclude()} {certificate}(score {model.score_:.3f})"))
+    parts.append(screen.paragraph(trust_text(model.conclude(), str(getattr(model, "certificate_", "")), model.score_)))
     parts += [screen.heading("Priors"), _priors_view(model)]
     if model._edits:
         parts += [screen.heading("Changed by hand"), *edits_view(model)]
@@ -68,8 +69,19 @@ def _columns_view(model: Any) -> Any:
         text = f"read: {list_names(model.features_used_, 60)}." if read else "none is read."
         return screen.paragraph(text + (f" Not read: {list_names(unread, 30)}." if unread else ""))
     frame = contract.reset_index() if contract.index.name else contract
-    rows = [[short_name(cell, 30) for cell in row] for row in frame.astype(str).to_numpy().tolist()]
-    return screen.table([(str(name), "wrap") for name in frame.columns], rows)
+    frame = frame[[name for name in frame.columns if not frame[name].astype(str).isin(_EMPTY).all()]]
+    rows = [[short_name(_cell(cell), 30) for cell in row] for row in frame.itertuples(index=False)]
+    columns = [(str(name).replace("_", " "), "wrap" if i else "left") for i, name in enumerate(frame.columns)]
+    return screen.table(columns, rows)
+
+
+def _cell(value: Any) -> str:
+    """Write a figure of a column: whether rules read it, which share of it is missing."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return screen.percent(value) if value else ""
+    return str(value)
 
 
 def show_committee(model: Any, path: str, written: dict[str, Any], verdict: str) -> None:

@@ -16,6 +16,34 @@ _OTHER_NAMES = {
     "num_warmup": "--warmup",
     "random_state": "--seed",
 }
+MAKE_TWO = "Make a column that says yes or no first, and name it with --target."
+_ONLY_BINARY = (
+    r"Only binary classification is supported\. The type of the target is [\w-]+, with (\d+) classes; for more classes "
+    r"use sklearn\.multiclass\.OneVsRestClassifier\."
+)
+_PHRASES: tuple[tuple[str, str, str], ...] = (
+    # what the package says, the option that it is about, what the command says
+    (_ONLY_BINARY, "--target", "The target column has \\1 labels; soar tells two classes apart. " + MAKE_TWO),
+    (r'kinds=\{"(\w+)": "date (\S+)"\}', "--date", r"--date \1=\2"),
+    (r'kinds=\{"(\w+)": "(text|number|date)"\}', "--text", r"--\2 \1"),
+    (r"\bforbid (?=names column|rules column)", "--forbid", "--forbid "),
+    (r"\bdirections (?=names column)", "--direction", "--direction "),
+    (r"out of directions\b", "--direction", "out of --direction"),
+    (
+        r"\brequire has rules for the negative class",
+        "--require-negative",
+        "--require-negative has a rule for the negative class",
+    ),
+    (r"\brequire has (\d+) (positive|negative) rules", r"--require-positive", r"--require-\2 has \1 rules"),
+    (r"\brequire (?=names column|has ')", "--require-positive", "a required rule "),
+    (r"\bSearchedRules\.(strictness|doubt)\b", "--strictness", r"--\1"),
+    (r"\bPrecision\.rate\b", "--precision", "--precision"),
+    (r"\bErrorRatio\.ratio\b", "--error-ratio", "--error-ratio"),
+    (r"\bOpinion\.(rate|share)\b", "--worth", "--worth"),
+    (r"\bpositive=(?=')", "--positive", "--positive "),
+    (r" or None(?=, got)", "--time-budget", ""),
+)
+"""What is no parameter's name alone."""
 # a name with an underscore, or before an equals sign, is a parameter; any other word may be a word
 _PARAMETER = re.compile(r"(?<![\w'\"-])(?:([a-z]+(?:_[a-z]+)+)(?:=([\w.+-]*\w))?|([a-z]+)=([\w.+-]*\w))(?![\w'\"(])")
 
@@ -34,7 +62,28 @@ def as_options(text: str, options: Collection[str], **renamed: str) -> str:
         option = renamed.get(name) or _OTHER_NAMES.get(name) or "--" + name.replace("_", "-")
         return found[0] if option not in options else f"{option} {value}" if value else option
 
+    for pattern, option, said in _PHRASES:
+        if option in options:
+            text = re.sub(pattern, said, text)
     return _PARAMETER.sub(replace, text)
+
+
+def name_declarations(text: str, args: Any) -> str:
+    """Name the options in place of ``kinds``: those of them that were given."""
+    given = [f"--{name}" for name in ("text", "number", "date") if getattr(args, name, None)]
+    return re.sub(r"\bkinds (?=names column)", f"{' or '.join(given)} ", text) if given else text
+
+
+def as_interrupted(text: str) -> str:
+    """Say of a search that an interrupt ended it, where it is known that this was no time budget.
+
+    Examples
+    --------
+    >>> as_interrupted("The search was stopped before it found a rule; give it more time_budget.")
+    'The search was interrupted before it found a rule.'
+    """
+    said = re.sub(r"search was stopped(, by its time budget or an interrupt,)?", "search was interrupted", text)
+    return said.replace("; give it more time_budget", "")
 
 
 def options_of(args: Any) -> Collection[str]:

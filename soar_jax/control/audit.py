@@ -53,6 +53,8 @@ class Audit:
         Where intervals come from: rows, or rows and posterior draws.
     reading : float, optional
         Share of the posterior's draws in which any rule reads the column; None without draws or without a column.
+    is_held_out : bool, optional
+        Whether these are the rows that the fit held out; None where nobody looked.
     """
 
     groups: pd.DataFrame
@@ -63,6 +65,7 @@ class Audit:
     num_rows: int
     basis: str
     reading: float | None = None
+    is_held_out: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -71,6 +74,7 @@ class Audit:
             "level": self.level,
             "rows": self.num_rows,
             "basis": self.basis,
+            "rows_held_out": self.is_held_out,
             "probability_that_the_column_is_read": self.reading,
             **{name: _records(getattr(self, name)) for name in ("groups", "gaps", "rules")},
         }
@@ -82,7 +86,11 @@ class Audit:
     def _head(self) -> str:
         number = self.groups["group"].nunique()
         rows = f"{self.num_rows:,} rows" if self.num_rows != 1 else "1 row"
-        return f"Audit of {rows} by {self.by}, {number} groups; {self.level:.0%} intervals from {self.basis}."
+        held = " that the fit held out" if self.is_held_out else ""
+        said = f"Audit of {rows}{held} by {self.by}, {number} groups; {self.level:.0%} intervals from {self.basis}."
+        if self.is_held_out is False:
+            said += " Were the rules learned from any of these rows, the figures flatter them."
+        return said
 
     def _notes(self) -> list[str]:
         notes = []

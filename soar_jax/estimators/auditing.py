@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from soar_jax._base import InputError, check_whole
+import numpy as np
+import pandas as pd
+
+from soar_jax._base import BoolArray, InputError, check_whole
 from soar_jax.control.costs import says_positive
 from soar_jax.control.groups import pick_groups
 from soar_jax.data.columns import level_text
 from soar_jax.data.labels import is_positive, whole_weights
 from soar_jax.estimators.prediction import PredictionMixin
-from soar_jax.states import IS_AMBIGUOUS
+from soar_jax.states import IS_AMBIGUOUS, taxonomy_counts
 
 if TYPE_CHECKING:
     from soar_jax.control.audit import Audit
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 
 class AuditingMixin(PredictionMixin):
     """Give an estimator ``audit``."""
+
+    holdout: float
+    random_state: Any
 
     def audit(
         self,
@@ -104,3 +111,15 @@ class AuditingMixin(PredictionMixin):
             num_draws=int(num_draws),
             seed=random_state,
         )
+
+    def _rows_held_out(self, frame: pd.DataFrame, is_true: BoolArray) -> BoolArray | None:
+        """Find the rows that the fit held out, where this is the table that it was given: the others count alike."""
+        if not self.holdout or not isinstance(self.random_state, int | np.integer):
+            return None
+        held = self._hold_out(is_true)
+        again = taxonomy_counts(self._states(frame.loc[~held]), is_true[~held])
+        return held if held.any() and np.array_equal(again, self.training_taxonomy_) else None
+
+    @abstractmethod
+    def _hold_out(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows are kept out of the fit."""

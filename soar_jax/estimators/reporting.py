@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,12 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import BoolArray, InputError, check_whole
+from soar_jax._base import InputError, check_whole
 from soar_jax.data.labels import is_positive, label_array
 from soar_jax.data.table import require_columns
 from soar_jax.estimators.auditing import AuditingMixin
 from soar_jax.estimators.judging import JudgingMixin
 from soar_jax.estimators.reasons import ReasonsMixin
-from soar_jax.states import taxonomy_counts
 
 if TYPE_CHECKING:
     from soar_jax.report.content import Content
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
 
 class ReportingMixin(JudgingMixin, ReasonsMixin, AuditingMixin):
     """Give an estimator ``report``; a loaded model has it too."""
-
-    holdout: float
-    random_state: Any
 
     def report(
         self,
@@ -107,23 +102,11 @@ class ReportingMixin(JudgingMixin, ReasonsMixin, AuditingMixin):
         require_columns(frame, sensitive, "sensitive names")
         name = getattr(y, "name", None)
         truth = is_positive(y, len(frame), self.classes_, self._label(0))
-        held = None if fresh is not None else self._held_out_of(frame, truth)
+        held = None if fresh is not None else self._rows_held_out(frame, truth)
         if held is not None:
             frame, truth, y, fresh = frame.loc[held], truth[held], label_array(y)[held], True
         audits = tuple(self.audit(frame, y, by, use_draws=False) for by in sensitive)
         return Tested(frame, truth, None if name is None else str(name), fresh, audits)
-
-    def _held_out_of(self, frame: pd.DataFrame, truth: BoolArray) -> BoolArray | None:
-        """Find the rows that the fit held out, where this is the table that it was given: the others count alike."""
-        if not self.holdout or not isinstance(self.random_state, int | np.integer):
-            return None
-        held = self._hold_out(truth)
-        again = taxonomy_counts(self._states(frame.loc[~held]), truth[~held])
-        return held if held.any() and np.array_equal(again, self.training_taxonomy_) else None
-
-    @abstractmethod
-    def _hold_out(self, is_true: BoolArray) -> BoolArray:
-        """Say which rows are kept out of the fit."""
 
     def _subject(self) -> Subject:
         from soar_jax.reasons.conflicts import counts_of_training

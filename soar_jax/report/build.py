@@ -70,7 +70,7 @@ def build(subject: Subject, tested: Tested | None, wishes: Wishes) -> Content:
         unanswered=unanswered,
         right=right,
         states=states,
-        rules=rule_entries(subject, measured, words),
+        rules=rule_entries(subject, measured, words, (yes, no)),
         disputes=disputes(subject, measured),
         dispute_lead=dispute_lead(subject, measured, words, yes),
         num_disputed=states[ACTIVE].rows,

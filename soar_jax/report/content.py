@@ -61,7 +61,10 @@ class Overlap:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """A rule: in words, as stored, and its figures; ``opposed`` is where an opposite rule applies too."""
+    """A rule: in words, as stored, and its figures; ``opposed`` is where an opposite rule applies too.
+
+    ``note`` says why it is kept, where the figures alone would make one wonder.
+    """
 
     id: str
     is_positive: bool
@@ -77,6 +80,7 @@ class RuleEntry:
     differences: tuple[Difference, ...]
     overlaps: tuple[Overlap, ...]
     more_overlaps: int
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What the posterior says: whether it can be used, and how sure it is of the rules."""
+    """What the posterior says: whether it can be used, how sure it is of the rules, and if it met better ones."""
 
     is_trusted: bool
     verdict: str
@@ -158,6 +162,8 @@ class Sampled:
     draws: str
     credible: str
     families: tuple[Family, ...]
+    better: str
+    lead: str
 
 
 @dataclass(frozen=True)

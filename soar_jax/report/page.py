@@ -16,8 +16,9 @@ from typing import Any
 from soar_jax.palette import DARK, LIGHT, PRINT, css_variables
 from soar_jax.report import charts
 from soar_jax.report.content import Content
-from soar_jax.report.numbers import count, of_hundred, per_cent, per_hundred, ratio, span, tabular
+from soar_jax.report.numbers import count, listed, of_hundred, per_cent, per_hundred, ratio, span, tabular
 from soar_jax.report.rules_part import MOST_IN_MAP
+from soar_jax.states import ACTIVE, PASSIVE
 
 SHOWN_RULES = 10
 """Rules a side that are shown before the fold."""
@@ -42,7 +43,17 @@ def page_of(content: Content) -> str:
         policy=_policy(script),
         shown={side["letter"]: _before_fold(len(side["rules"])) for side in _sides(content)},
         sections=_sections(content),
+        example_kinds=_example_kinds(content),
     )  # fmt: skip
+
+
+def _example_kinds(content: Content) -> str:
+    """Say what the examples are examples of."""
+    shown = {example.state for example in content.examples if not example.is_wrong}
+    kinds = [name for state, name in ((ACTIVE, "disputes"), (PASSIVE, "silence")) if state in shown]
+    if any(example.is_wrong for example in content.examples):
+        kinds.append("answers that were wrong")
+    return listed(kinds)
 
 
 def _before_fold(number: int) -> int:

@@ -6,7 +6,16 @@ import numpy as np
 
 from soar_jax.report.content import Difference, Dispute, Overlap, RuleEntry
 from soar_jax.report.measured import Measured
-from soar_jax.report.numbers import LEAST_ROWS, LEAST_SHARED, coarse, is_few, of_hundred, plain_share, share_of
+from soar_jax.report.numbers import (
+    LEAST_ROWS,
+    LEAST_SHARED,
+    Share,
+    coarse,
+    is_few,
+    of_hundred,
+    plain_share,
+    share_of,
+)
 from soar_jax.report.phrases import phrase, rule_phrases
 from soar_jax.report.subject import Subject
 from soar_jax.report.words import Words
@@ -22,7 +31,9 @@ _HALF = 0.5
 _OFTEN = 0.2
 
 
-def rule_entries(subject: Subject, measured: Measured, words: Words) -> tuple[RuleEntry, ...]:
+def rule_entries(
+    subject: Subject, measured: Measured, words: Words, outcomes: tuple[str, str]
+) -> tuple[RuleEntry, ...]:
     """Describe every rule."""
     counts, entries = measured.rules, []
     for r, fact in enumerate(subject.model.facts):
@@ -53,9 +64,22 @@ def rule_entries(subject: Subject, measured: Measured, words: Words) -> tuple[Ru
                 _differences(subject, measured, words, r),
                 overlaps,
                 more,
+                _use(right, opposed, words, outcomes[is_positive]),
             )
         )
     return tuple(entries)
+
+
+def _use(right: Share, opposed: Share | None, words: Words, other: str) -> str:
+    """Say what a rule is kept for that is wrong more often than right, and mostly disputed; nothing of other rules."""
+    if right.high is None or right.high >= _HALF or opposed is None or not opposed.rows or not right.rows:
+        return ""
+    if opposed.rows <= _HALF * right.rows:
+        return ""
+    return (
+        f"It is wrong more often than right. Most {words.rows} that it covers are also covered by a rule for {other}: "
+        f"there it turns the answer “{other}” into “the rules disagree”, which is why it is kept."
+    )
 
 
 def _overlaps(subject: Subject, measured: Measured, r: int) -> tuple[tuple[Overlap, ...], int]:

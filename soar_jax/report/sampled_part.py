@@ -37,12 +37,35 @@ def sampled_part(posterior: Posterior | None) -> Sampled | None:
     said = f"{count(credible)} pair{'s' if credible != 1 else ''} of rule sets hold {LEVEL:.0%} of the draws".replace(
         "%", " %"
     ) + (": no single pair stands out, so read the families." if credible > total / 2 else ".")
+    draws = f"{posterior.num_chains} chains of {count(posterior.num_draws)} draws"
     return Sampled(
         diagnosis.is_trusted,
         str(diagnosis) if diagnosis.is_trusted else "Do not use these frequencies.",
         tuple(diagnosis.problems),
         tuple(diagnosis.advice),
-        f"{posterior.num_chains} chains of {count(posterior.num_draws)} draws",
+        draws,
         said,
         tuple(found),
+        _better(posterior),
+        str(diagnosis) if diagnosis.is_trusted else _not_yet(draws),
+    )
+
+
+def _not_yet(draws: str) -> str:
+    return (
+        f"How often a rule is in the draws cannot be said yet: the run of {draws} was too short, or its chains do not "
+        "agree. No figures of it are shown."
+    )
+
+
+def _better(posterior: Posterior) -> str:
+    """Say that the draws met a better pair; nothing where they did not."""
+    pair = posterior.better_pair
+    if pair is None:
+        return ""
+    by = pair.log_joint - posterior.fitted.log_joint
+    digits = 1 if by >= 1 else 2
+    return (
+        f"The draws met a pair that scores {by:.{digits}f} nats better than this one: fit again with a longer search, "
+        "or take it."
     )

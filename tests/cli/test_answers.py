@@ -112,7 +112,7 @@ def test_the_share_held_out_is_the_one_asked_for(holdout, car, tmp_path, capsys)
     assert main([*words, "--out", str(tmp_path / "m.json")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     if holdout == "0":
-        assert "Learned from all rows" in shown and "flatter it" in shown and "--holdout 0" not in shown
+        assert "Learned from all rows" in shown and "flatter it" in shown and "learn from all rows" not in shown
     else:
         assert "345 held out" in shown and "Learned from 519 rows" in shown
 

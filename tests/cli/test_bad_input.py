@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from soar_jax.cli.errors import LONGEST, without_cells
 from soar_jax.cli.main import main
+from soar_jax.cli.wording import as_options
 
 SECRET = "Jane Doe 1961-05-07"
 COMMANDS = {
@@ -183,3 +187,61 @@ def test_json_of_an_error_is_not_printed(car, capsys):
     with pytest.raises(json.JSONDecodeError):
         json.loads(shown.err)
     assert not os.path.exists("nowhere.csv")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A table of text, numbers and dates of another form, with labels of four kinds, of two and of one."""
+    path = tmp_path_factory.mktemp("plain") / "t.csv"
+    i = np.arange(200)
+    columns = {"a": np.array(list("xyz"))[i % 3], "n": i % 17, "when": [f"{k % 28 + 1}/03/2020" for k in i]}
+    labels = {"four": np.array(["secret", "acc", "good", "vgood"])[i % 4], "two": i % 2, "one": "only"}
+    pd.DataFrame(columns | labels).to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--target", "four", "--positive", "secret"], "The target column 'four' has 4 labels; soar tells two classes "
+         "apart. Make a column that says yes or no first, and name it with --target."),
+        (["--target", "one"], "The target column 'one' has the same label in every row; rules need two classes."),
+        (["--target", "two", "--text", "nosuch"], "--text names column 'nosuch', which the table does not have."),
+        (["--target", "two", "--number", "a", "--date", "nosuch"], "--number or --date names column 'nosuch'"),
+        (["--target", "two", "--date", "when"], "text of a declared format: --date when=%d/%m/%Y."),
+        (["--target", "two", "--forbid", "nosuch"], "--forbid names column 'nosuch'"),
+        (["--target", "two", "--direction", "nosuch=+"], "--direction names column 'nosuch'"),
+        (["--target", "two", "--require-positive", "nosuch=1"], "a required rule names column 'nosuch'"),
+        (["--target", "two", "--strictness", "-1"], "--strictness must be a positive number"),
+        (["--target", "two", "--precision", "2"], "--precision must lie strictly between 0.5 and 1"),
+        (["--target", "two", "--error-ratio", "5"], "--error-ratio must lie strictly between 0 and 1"),
+        (["--target", "two", "--time-budget", "-1"], "--time-budget must be a positive number of seconds, got"),
+        (["--target", "two", "--positive", "9"], "--positive '9' is not one of"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_advice_on_the_command_line_is_advice_for_the_command_line(options, said, plain, tmp_path, capsys):
+    assert main(["fit", plain, *options, "--out", str(tmp_path / "m.json")]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not re.search(r"sklearn|kinds|positive=|\bNone\b|SearchedRules|Precision\.|secret|only one", error)
+
+
+def test_every_parameter_that_advice_on_mining_names_is_an_option(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    advice = "Set max_length=2, raise min_support and min_class_support, or use fewer bins (max_bins)."
+    said = "Set --max-length 2, raise --min-support and --min-class-support, or use fewer bins (--max-bins)."
+    assert as_options(advice, options) == said
+
+
+@pytest.mark.parametrize(("words", "number"), [(["maybe"], "1 label that"), (["maybe", "perhaps"], "2 labels that")])
+def test_labels_that_a_model_does_not_know_are_counted_and_those_it_knows_are_named(
+    words, number, car, tmp_path, capsys
+):
+    frame = car.frame.copy()
+    frame.iloc[: len(words), frame.columns.get_loc("good")] = words
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said, _ = told(["audit", car.model, str(tmp_path / "t.csv"), "--target", "good", "--by", "doors"], {}, capsys)
+    assert number in said and "it knows no and yes. Name the column" in said and "maybe" not in said

@@ -112,3 +112,53 @@ def test_labels_are_matched_however_the_file_spells_them(tmp_path, capsys):
     assert main(["audit", str(tmp_path / "m.json"), str(tmp_path / "b.csv"), "--target", "outcome", "--by", "c0"]) == 0
     assert "selection rate" in capsys.readouterr().out
     assert pd.read_csv(tmp_path / "b.csv")["outcome"].dtype == float
+
+
+def test_an_audit_of_the_table_of_the_fit_is_one_of_the_rows_held_out(saved, capsys):
+    args = ["--target", "outcome", "--by", "c1"]
+    model = load(saved / "m.json")
+    held = int(model.fresh_states_["rows"].sum())
+    assert main(["audit", str(saved / "m.json"), str(saved / "train.csv"), *args]) == 0
+    shown = capsys.readouterr().out
+    assert f"Audit of {held} rows that the fit held out" in " ".join(shown.split()) and "flatter" not in shown
+    assert main(["audit", str(saved / "m.json"), str(saved / "train.csv"), *args, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["rows"] == held == 50 and content["rows_held_out"] is True
+    active = sum(g["hits"] for g in content["groups"] if g["figure"] == "share active")
+    assert active == model.fresh_states_.loc["active", "rows"]
+
+
+def test_an_audit_of_other_rows_says_that_figures_flatter_if_they_were_learned_from(saved, capsys):
+    args = ["audit", str(saved / "m.json"), str(saved / "fresh.csv"), "--target", "outcome", "--by", "c1"]
+    assert main(args) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Audit of 200 rows by c1" in shown and "learned from any of these rows, the figures flatter them" in shown
+
+
+def test_an_audit_is_told_group_by_group_with_a_legend_in_words(saved, capsys):
+    args = ["audit", str(saved / "m.json"), str(saved / "fresh.csv"), "--target", "outcome", "--by", "c1"]
+    assert main([*args, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert main(args) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80 and "no row of" not in shown
+    rows = {g["group"]: g["rows"] for g in content["groups"] if g["figure"] == "base rate"}
+    places = [shown.index(f"\n{group}: {size} rows") for group, size in rows.items()]
+    assert places == sorted(places) and len(places) == 4
+    clear = [g for g in content["gaps"] if g["clear"] and g["figure"] in ("error", "no answer", "base rate")]
+    assert shown.count(" *") >= len(clear)
+    legend = shown.partition("What the figures mean")[2]
+    assert "rows labelled sick, with a label forced on every row" in legend
+    assert "rows answered wrongly, among those that get an answer" in legend and "90% intervals" in legend
+
+
+def test_a_figure_of_no_row_is_left_out_and_one_of_few_is_marked(saved, tmp_path, capsys):
+    frame = pd.read_csv(saved / "fresh.csv").assign(place=["here"] * 190 + ["there"] * 10)
+    frame.loc[frame["place"] == "there", "outcome"] = "well"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["audit", str(saved / "m.json"), str(tmp_path / "t.csv"), "--target", "outcome", "--by", "place"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    there = shown.partition("there: 10 rows, too few to say much")[2].partition("\n\n")[0]
+    assert "error" in there and "?" in there and "true-positive rate" not in there
+    assert "? fewer than 30 rows." in " ".join(shown.split())

@@ -112,6 +112,14 @@ def test_an_interrupt_while_learning_keeps_the_rules_and_draws_none(tmp_path, pr
     assert load(tmp_path / "posterior.fit.json").was_stopped_
 
 
+@pytest.mark.slow
+def test_an_interrupt_of_a_fit_keeps_its_best_rules_and_ends_with_130(tmp_path, programs):
+    words = ["fit", "--dataset", "car", "--rounds", "1000000", "--out", tmp_path / "m.json"]
+    code, out, shown = interrupted(words, r"searching.*[1-9]\d*/", programs)
+    assert code == 130 and "Model saved to" in out and "the best rules so far are in" in shown
+    assert "give it more" not in shown and load(tmp_path / "m.json").was_stopped_
+
+
 # -- in this process ------------------------------------------------------------------------------
 
 
@@ -163,3 +171,51 @@ def test_ignored_interrupts_stay_ignored():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def stopped_in_search(monkeypatch):
+    from soar_jax.search import explore
+
+    run = explore.Explorer.run
+
+    def interrupt(self, *args):
+        run(self, *args)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(explore.Explorer, "run", interrupt)
+
+
+FIT = ["fit", "--dataset", "car", *QUICK, "--quiet"]
+
+
+@pytest.mark.filterwarnings("always::UserWarning")  # as they are outside of tests
+def test_an_interrupt_of_a_fit_saves_the_best_pair_says_so_and_ends_with_130(stopped_in_search, tmp_path, capsys):
+    out = tmp_path / "m.json"
+    assert main([*FIT, "--out", str(out), "--noise-check", "3"]) == 130
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1 and "time" not in shown.err
+    assert f"soar: interrupted while learning; the best rules so far are in {out}" in shown.err
+    said = " ".join(shown.out.split())
+    assert "Model saved to" in said and "the search was interrupted before it was shown" in said
+    assert "time budget" not in said and "permuted" not in said
+    assert load(out).positive_rules_ and load(out).was_stopped_
+    assert main([*FIT, "--out", str(out), "--json"]) == 130
+    assert "search was interrupted" in json.loads(capsys.readouterr().out)["conclusion"]
+
+
+@pytest.mark.filterwarnings("always::UserWarning")  # as they are outside of tests
+def test_an_interrupt_before_a_rule_is_found_is_no_lack_of_time(monkeypatch, tmp_path, capsys):
+    from soar_jax.search import explore
+
+    monkeypatch.setattr(explore.Explorer, "begin", lambda self: signal.raise_signal(signal.SIGINT))
+    assert main([*FIT, "--out", str(tmp_path / "m.json")]) == 130
+    shown = capsys.readouterr()
+    assert "The search was interrupted before it found a rule." in " ".join(shown.out.split())
+    assert "budget" not in shown.out + shown.err and (tmp_path / "m.json").exists()
+
+
+def test_a_fit_that_is_interrupted_before_its_search_saves_nothing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("soar_jax.cli.fit.make_model", lambda args: signal.raise_signal(signal.SIGINT))
+    assert main([*FIT, "--out", str(tmp_path / "m.json")]) == 130
+    assert capsys.readouterr().err == "soar: interrupted, nothing saved\n" and not (tmp_path / "m.json").exists()

@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import re
+import sys
 
 import pandas as pd
 import pytest
@@ -47,7 +49,7 @@ def test_contrast_prints_what_would_change_a_row(files, capsys):
     (found,) = json.loads(capsys.readouterr().out)["contrasts"]
     assert [change["example"] for change in found["changes"]] == ["cook"]
     assert main(["contrast", *files, "--row", "0", "--fixed", "age"]) == 0
-    assert "With age fixed there is no way." in capsys.readouterr().out
+    assert "With age fixed there is no way." in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,51 @@ def test_a_committee_is_refused(files, tmp_path, capsys):
     )
     assert main(["explain", str(path), files[1]]) == 2
     assert "committee" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    """Standard output that looks like a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_explain_on_a_terminal_says_ten_rows_in_sentences_and_how_to_get_all(car, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def explained(*words):
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        assert main(["explain", car.model, car.table, "--quiet", *words]) == 0
+        return sys.stdout.getvalue()
+
+    shown = explained()
+    assert shown.startswith("Row 0: ") and len(re.findall("^Row ", shown, re.MULTILINE)) == 10
+    assert "and 854 rows more: --sentences prints them all" in shown and "--out" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(re.findall("^Row ", explained("--sentences"), re.MULTILINE)) == 864
+    assert len(explained("--out", "-").splitlines()) == 865
+
+
+def test_explain_says_one_row_where_one_is_asked_for(files, car, capsys):
+    assert main(["explain", car.model, car.table, "--row", "7", "--sentences"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Row 7: ") and shown.count("Row ") == 1
+    assert main(["explain", *files, "--row", "2"]) == 0
+    (line,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert line["rules"] == "N2"
+    assert main(["explain", *files, "--row", "3"]) == 2
+    assert "--row must lie from 0 to 2, got 3." in capsys.readouterr().err
+
+
+def test_what_contrast_says_fits_80_columns(car, capsys):
+    for row in ("0", "11", "500"):
+        assert main(["contrast", car.model, car.table, "--row", row]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80 and len(lines) > 1
+
+
+def test_cells_in_reasons_cannot_steer_a_terminal(files, tmp_path, capsys):
+    table = tmp_path / "odd.csv"
+    pd.DataFrame({"age": [44], "job": ["\x1b[2J"], "day": ["2021-01-01"]}).to_csv(table, index=False)
+    assert main(["explain", files[0], str(table), "--sentences"]) == 0
+    assert "\x1b" not in capsys.readouterr().out

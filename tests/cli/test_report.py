@@ -48,3 +48,22 @@ def test_bad_use_gives_one_line_and_no_file(files, options, wrong, capsys, monke
     said = capsys.readouterr().err
     assert wrong in said and said.count("\n") == 1
     assert set(files.iterdir()) == before
+
+
+def test_a_model_of_embedded_data_is_reported_on_its_rows_and_fit_suggests_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "--dataset", "car", "--rounds", "1", "--max-length", "2", "--out", "car.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "soar report car.json --dataset car --out car.html" in shown
+    assert main(["report", "car.json", "--dataset", "car", "--out", "car.html"]) == 0
+    page = (tmp_path / "car.html").read_text(encoding="utf-8")
+    assert "Measured on 432 rows that the rules had never seen" in page and "Shared with other rules" in page
+    assert main(["report", "car.json", "car.csv", "--target", "y", "--dataset", "car"]) == 2
+    assert "either a TABLE or --dataset" in capsys.readouterr().err
+
+
+def test_a_page_without_rows_says_what_was_not_counted_and_nothing_of_python(files):
+    assert main(["report", str(files / "model.json"), "--out", str(files / "page.html")]) == 0
+    page = (files / "page.html").read_text(encoding="utf-8")
+    assert "The page was made without rows, so overlaps and clashes were not counted." in page
+    assert "X and y" not in page

@@ -251,3 +251,22 @@ def test_hostile_names_and_levels_run_nothing_and_break_nothing(browser, tmp_pat
             assert page.evaluate("document.querySelectorAll('script').length") == 2
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert not watched.logged and not watched.dialogs and not watched.strangers
+
+
+def test_on_a_phone_names_of_rules_stay_on_one_line_and_fields_side_by_side_on_one_height(browser, reports):
+    with Watched(browser, reports["sixty"], viewport={"width": 390, "height": 844}) as watched:
+        page = watched.page
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        heights = page.evaluate(
+            "[...document.querySelectorAll('.overlaps .id')].map((e) => [e.innerText.length, e.getClientRects().length,"
+            " e.getBoundingClientRect().height])"
+        )
+        assert any(length == 3 for length, _, _ in heights)
+        assert all(lines == 1 and height < 24 for _, lines, height in heights)
+        tops = page.evaluate("[...document.querySelectorAll('[data-field]')].map((e) => e.getBoundingClientRect().top)")
+        lefts = page.evaluate(
+            "[...document.querySelectorAll('[data-field]')].map((e) => e.getBoundingClientRect().left)"
+        )
+        assert len(set(lefts)) == 2
+        pairs = list(zip(tops[::2], tops[1::2], strict=False))
+        assert pairs and all(abs(one - two) < 1 for one, two in pairs)

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -335,3 +336,51 @@ def test_of_the_whole_table_only_the_rows_that_the_fit_held_out_are_tested_on(tm
     assert again.basis == vouched.basis and again.basis.is_fresh and again.states == vouched.states
     other = content_of(model, tmp_path, X.iloc[::-1], y.iloc[::-1])  # in another order nobody can tell
     assert other.basis.is_fresh is None
+
+
+@pytest.mark.filterwarnings("ignore::soar_jax.UntrustedPosteriorWarning", "ignore::soar_jax.BetterPairWarning")
+def test_the_page_says_that_the_draws_met_a_better_pair(make_table, tmp_path):
+    X, y = make_table(0)
+    model = SOARClassifier(n_rounds=1, max_patterns=20, max_length=2, grow_to=0).fit(X, y)
+    posterior = model.sample_posterior(30, 2, num_temperatures=1)
+    if posterior.better_pair is not None:
+        model.take_better_pair()
+    assert content_of(model, tmp_path).sampled.better == ""
+    posterior.fitted = replace(posterior.fitted, included=np.zeros_like(posterior.fitted.included))
+    posterior.__dict__.pop("better_pair")
+    by = posterior.better_pair.log_joint - posterior.fitted.log_joint
+    assert by > 1
+    for name in ("page.html", "card.md"):
+        model.report(tmp_path / name)
+        said = f"The draws met a pair that scores {by:.1f} nats better than this one"
+        assert said in (tmp_path / name).read_text(encoding="utf-8")
+
+
+def test_a_rule_that_is_mostly_wrong_and_mostly_disputed_says_what_it_is_kept_for(tmp_path):
+    rows = {(1, 1): (10, 50), (1, 0): (5, 25), (0, 1): (5, 95), (0, 0): (90, 10)}  # a, b: positives, negatives
+    frame = pd.DataFrame(
+        [
+            {"a": a, "b": b, "outcome": y}
+            for (a, b), counts in rows.items()
+            for y, n in ((1, counts[0]), (0, counts[1]))
+            for _ in range(n)
+        ]
+    )
+    X, y = frame[["a", "b"]], frame["outcome"]
+
+    def notes(model):
+        return [rule.note for rule in content_of(model, tmp_path, X, y, fresh=True).rules]
+
+    wrong, right = [("a", "==", 1)], [("b", "==", 1)]
+    model = make_model([wrong], [right], columns=["a", "b"])
+    said = notes(model)
+    assert (
+        "is wrong more often than right. Most rows that it covers are also covered by a rule for outcome = 0" in said[0]
+    )
+    assert "turns the answer “outcome = 0” into “the rules disagree”" in said[0] and said[1] == ""
+    assert said[0] in (tmp_path / "report.html").read_text(encoding="utf-8")
+    model.report(tmp_path / "card.md", X, y)
+    assert "which is why it is kept" in (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert notes(make_model([wrong], [[("b", "==", 0)]], columns=["a", "b"]))[0] == ""  # 30 of 90 disputed
+    assert notes(make_model([wrong], (), columns=["a", "b"], estimator="BOAClassifier")) == [""]
+    assert [rule.note for rule in content_of(model, tmp_path).rules] == ["", ""]
