@@ -32,6 +32,8 @@ def names_database(args: argparse.Namespace) -> bool:
         raise InputError("Give either a TABLE file or a table of a database, not both.")
     if given and getattr(args, "na", None):
         raise InputError("--na is for text files; a database has NULL.")
+    if not given and getattr(args, "weight", None) is not None:
+        raise InputError("--weight is for a table of a database.")
     return given
 
 
@@ -56,6 +58,7 @@ def address_of(args: argparse.Namespace) -> list[str]:
 def add_fit_options(command: argparse.ArgumentParser) -> None:
     """Add what ``soar fit`` takes for a table in a database."""
     group = add_database_options(command)
+    group.add_argument("--weight", metavar="COLUMN", help="count each row as often as this whole number says")
     group.add_argument("--max-groups", type=int, metavar="N", help="groups of rows up to which no sample is mined")
 
 

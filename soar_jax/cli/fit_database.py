@@ -29,7 +29,7 @@ def fit_in_database(args: argparse.Namespace, out: Path) -> int:
     how = {} if args.max_groups is None else {"max_groups": args.max_groups}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingFoundWarning)  # the summary says so
-        model.fit_table(table, args.target, drop=args.drop, **how)
+        model.fit_table(table, args.target, drop=args.drop, weight=args.weight, **how)
     model.set_params(progress=False).save(out)  # the file does not tell who looked on
     queries = model.queries_
     asked = {

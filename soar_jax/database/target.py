@@ -25,7 +25,8 @@ def require_names(table: Any, names: Sequence[str], why: str) -> None:
     """Raise when a table lacks a column, naming the nearest one that it has."""
     for name in names:
         if name not in table.columns:
-            near = difflib.get_close_matches(str(name), list(table.columns), 1)
+            same = [column for column in table.columns if column.casefold() == str(name).casefold()]
+            near = same or difflib.get_close_matches(str(name), list(table.columns), 1)
             hint = f" Did you mean {near[0]!r}?" if near else f" It has: {', '.join(table.columns)}."
             raise InputError(f"{why} column {name!r}, which the table does not have.{hint}")
 

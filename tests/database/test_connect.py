@@ -157,6 +157,7 @@ def test_the_command_fits_predicts_and_monitors_in_the_database(folder, capsys, 
         (["fit", "--database", "d", "--table", "t", "--target", "y", "--holdout", "0.2"], "--holdout needs rows"),
         (["fit", "--database", "d", "--table", "t"], "--target"),
         (["fit", "--database", "d", "--table", "t", "--target", "y", "--na", "?"], "a database has NULL"),
+        (["fit", "x.csv", "--target", "y", "--weight", "w"], "--weight is for a table of a database"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(arguments, message, capsys):
@@ -174,6 +175,18 @@ def test_predictions_never_replace_the_files_that_they_are_made_from(pattern, tm
         assert main(["predict", "m.json", "--parquet", pattern, "--keep", "farbe", "--out", out]) == 2
         assert f"{out} is read by this command" in capsys.readouterr().err
     assert (tmp_path / "in.parquet").read_bytes() == before
+
+
+def test_the_command_weighs_rows_by_a_column(tmp_path, capsys):
+    con = ibis.duckdb.connect(tmp_path / "x.db")
+    con.raw_sql("CREATE TABLE t AS SELECT i % 3 AS a, i % 3 = 1 AS y, i % 4 AS w FROM range(120) s(i)")
+    con.disconnect()
+    table = ["--database", f"duckdb:///{tmp_path}/x.db", "--table", "t", "--target", "y"]
+    quick = ["--rounds", "1", "--grow-to", "1", "--out", str(tmp_path / "m.json"), "--json"]
+    assert main(["fit", *table, "--weight", "w", *quick]) == 0
+    assert json.loads(capsys.readouterr().out)["training"]["rows"] == sum(i % 4 for i in range(120))
+    assert main(["fit", *table, "--weight", "ww", *quick]) == 2
+    assert "Did you mean 'w'" in capsys.readouterr().err
 
 
 def slow_view(con, name):

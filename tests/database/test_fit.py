@@ -138,6 +138,8 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was():
     model = SOARClassifier()
     with pytest.raises(InputError, match="Did you mean 'label'"):
         model.fit_table(frame_table(planted(50)), "lable")
+    with pytest.raises(InputError, match="Did you mean 'label'"):
+        model.fit_table(frame_table(planted(50)), "LABEL")
     with pytest.raises(InputError, match="Did you mean 'farbe'"):
         model.fit_table(frame_table(planted(50)), "label", drop=["frabe"])
     assert not hasattr(model, "classes_")
