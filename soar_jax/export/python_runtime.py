@@ -37,6 +37,8 @@ def is_missing(value: Any) -> bool:
 def level_of(value: Any) -> str:
     """Name a level so that spellings of one value agree: 2, 2.0, "2" and "2.0"; True, 1 and "True"."""
     value = _plain(value, single=True)
+    if type(value).__name__ == "Decimal":
+        value = float(value)
     if not isinstance(value, (str, int, float)):
         value = str(value)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):

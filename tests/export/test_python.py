@@ -33,7 +33,7 @@ def test_any_python_value_is_read_as_the_library_reads_it():
     zone = dt.timezone(dt.timedelta(hours=2))
     cells = [
         None, np.nan, pd.NaT, pd.NA, True, np.True_, 2, np.int8(2), 2.0, np.float32(0.1), np.float64(0.1),
-        Decimal("2.0"), Decimal("0.1"), Decimal("NaN"), "2.00", b"2", dt.date(2021, 3, 1),
+        Decimal("2.0"), Decimal("0.1"), Decimal("1.50"), Decimal("NaN"), "2.00", b"2", dt.date(2021, 3, 1),
         dt.datetime(2021, 3, 1, 10), dt.datetime(2021, 3, 1, 1, tzinfo=zone),
         pd.Timestamp("2021-03-01 10:00:00.000001500"), np.datetime64("2021-03-01T10"), 1614592800000000000, -1, -1.5,
         1614592800000000000.0, np.inf, 2**70, dt.time(3, 4), (1, 2), "2021-03-01T10:00:00+02:00", "x", "",
