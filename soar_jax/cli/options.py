@@ -145,7 +145,9 @@ def _check_two(y: pd.Series) -> None:
     """Refuse labels that are not of two classes; labels are cells, and are not shown."""
     number, name = y.nunique(), short_name(y.name)
     if number > 2:  # noqa: PLR2004
-        raise InputError(f"The target column {name!r} has {number:,} labels; soar tells two classes apart. {MAKE_TWO}")
+        is_measured = y.dtype.kind == "f" and bool((y % 1 != 0).any())
+        what = "numbers, which is a matter of regression" if is_measured else "labels"
+        raise InputError(f"The target column {name!r} has {number:,} {what}; soar tells two classes apart. {MAKE_TWO}")
     if number == 1:
         raise InputError(f"The target column {name!r} has the same label in every row; rules need two classes.")
 

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from soar_jax._base import InputError
+from soar_jax.cli import screen
 from soar_jax.cli.files import labelled_table, load_estimator, out_suffix, reading, stage
 from soar_jax.cli.formats import REPORT
 from soar_jax.cli.options import DATASETS, embedded_data
@@ -84,6 +85,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(content.to_dict(), ensure_ascii=False, allow_nan=False))
     else:
-        print("".join(text for text, _ in content.verdict))
+        print(screen.fold("".join(text for text, _ in content.verdict), screen.width_of_output()))
     print(f"report written to {args.out}", file=sys.stderr)
     return 0

@@ -124,7 +124,7 @@ def commands(pairs: Iterable[tuple[str, Sequence[str]]]) -> Any:
 
 def percent(share: float, sign: str = "%") -> str:
     """Write a share; only what is exactly none or all is written as 0 or 100."""
-    whole = round(100 * share, 9)  # a sum of many weights may miss 1 by a hair
+    whole = 100 * share
     if whole in (0.0, 100.0):
         return f"{whole:.0f}{sign}"
     if 1 <= whole <= 99:  # noqa: PLR2004

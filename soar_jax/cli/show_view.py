@@ -97,7 +97,8 @@ def show_committee(model: Any, path: str, written: dict[str, Any], verdict: str)
         mine = rules[rules["side"] == side]
         shown = mine.head(SHOWN_OF_A_COMMITTEE)
         parts.append(screen.heading(f"Rules for {short_name(mine['class'].iloc[0])}, by the share of pairs with them"))
-        rows = [(screen.percent(row["share"]), str(row["rule"])) for row in shown.to_dict(orient="records")]
+        # a sum of many weights may miss 1 by a hair
+        rows = [(screen.percent(round(row["share"], 9)), str(row["rule"])) for row in shown.to_dict(orient="records")]
         parts.append(screen.table([("share", "right"), ("rule", "wrap")], rows))
         if len(mine) > len(shown):
             parts.append(screen.paragraph(f"and {len(mine) - len(shown):,} more; --json lists them", style="dim"))

@@ -26,6 +26,7 @@ _TRACED = ("log joint", "positive rules", "negative rules", "share active", "sha
 _MAX_BAND_DRAWS = 300
 _INK, _SOFT, _LINE, _HAIR, _PAPER = (LIGHT[name] for name in ("ink", "soft", "line", "hair", "paper"))
 _CHAINS = (LIGHT["yes"], LIGHT["no"], LIGHT["ink"], LIGHT["none"])
+_MARK_SIZE = 18
 _DASHES = ("-", "--", ":", "-.")
 
 
@@ -53,11 +54,18 @@ def _dress(ax: Any, grid: str = "both") -> Any:
 
 def _mark(ax: Any, post: Posterior) -> None:
     """Write the verdict on a picture of frequencies that cannot be trusted."""
-    if not post.diagnose().is_trusted:
-        ax.annotate(
-            "chains do not agree: do not use", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center",
-            rotation=20, fontsize=18, color=_INK, alpha=0.35, weight="bold",
-        )  # fmt: skip
+    if post.diagnose().is_trusted:
+        return
+    mark = ax.annotate(
+        "chains do not agree:\ndo not use", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center",
+        rotation=20, fontsize=_MARK_SIZE, color=_INK, alpha=0.35, weight="bold",
+    )  # fmt: skip
+    mark.set_in_layout(False)  # the picture makes no room for it: it is made to fit between the axes
+    for _ in range(2):  # the first layout is made over by the second
+        ax.figure.draw_without_rendering()
+    has, room = mark.get_window_extent(), ax.get_window_extent()
+    shrink = min(1.0, 0.9 * room.width / has.width, 0.9 * room.height / has.height)
+    mark.set_fontsize(_MARK_SIZE * shrink)
 
 
 def _quietly(function: Any) -> Any:
@@ -88,7 +96,8 @@ def plot_inclusion(post: Posterior, count: int = 10, ax: Any = None) -> Any:
     ax.set_xlim(-0.02, 1.02)
     ax.set_xlabel("posterior inclusion probability")
     ax.grid(visible=False, axis="y")
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, labelcolor=_INK)
+    # at the right edge, so that it has room above the names however long they are
+    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, labelcolor=_INK)
     _mark(ax, post)
     return ax
 

@@ -195,7 +195,7 @@ def plain(tmp_path_factory):
     path = tmp_path_factory.mktemp("plain") / "t.csv"
     i = np.arange(200)
     columns = {"a": np.array(list("xyz"))[i % 3], "n": i % 17, "when": [f"{k % 28 + 1}/03/2020" for k in i]}
-    labels = {"four": np.array(["secret", "acc", "good", "vgood"])[i % 4], "two": i % 2, "one": "only"}
+    labels = {"four": np.array(["secret", "acc", "good", "vgood"])[i % 4], "two": i % 2, "one": "only", "size": i + 0.5}
     pd.DataFrame(columns | labels).to_csv(path, index=False)
     return str(path)
 
@@ -205,6 +205,7 @@ def plain(tmp_path_factory):
     [
         (["--target", "four", "--positive", "secret"], "The target column 'four' has 4 labels; soar tells two classes "
          "apart. Make a column that says yes or no first, and name it with --target."),
+        (["--target", "size"], "The target column 'size' has 200 numbers, which is a matter of regression; soar tells"),
         (["--target", "one"], "The target column 'one' has the same label in every row; rules need two classes."),
         (["--target", "two", "--text", "nosuch"], "--text names column 'nosuch', which the table does not have."),
         (["--target", "two", "--number", "a", "--date", "nosuch"], "--number or --date names column 'nosuch'"),

@@ -262,6 +262,10 @@ def test_on_a_phone_names_of_rules_stay_on_one_line_and_fields_side_by_side_on_o
             " e.getBoundingClientRect().height])"
         )
         assert any(length == 3 for length, _, _ in heights)
+        colours = page.evaluate(
+            "[...document.querySelectorAll('.overlaps .id')].map((e) => e.innerText[0] + getComputedStyle(e).color)"
+        )
+        assert len(set(colours)) == 2  # one for each side, in whichever rule it stands
         assert all(lines == 1 and height < 24 for _, lines, height in heights)
         tops = page.evaluate("[...document.querySelectorAll('[data-field]')].map((e) => e.getBoundingClientRect().top)")
         lefts = page.evaluate(
