@@ -7,6 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from soar_jax.cli.options import (
 )
 from soar_jax.cli.parsers import add_json, new_command
 from soar_jax.cli.summary import summary_of
-from soar_jax.cli.wording import as_interrupted
 
 EXAMPLE = """\
 soar fit --dataset car --out car.json
@@ -90,6 +90,8 @@ def _fit(args: argparse.Namespace, out: Path, interrupts: Interrupts) -> int:
             _warn_unless(lambda: interrupts.came)  # of a search that was stopped: the last line says so
             model.fit(X, y)
     interrupts.is_keeping = True
+    if interrupts.came:
+        model.certificate_ = replace(model.certificate_, was_interrupted=True)
     save_model(model, out)
     interrupts.is_keeping = interrupts.came
     check = None
@@ -97,8 +99,6 @@ def _fit(args: argparse.Namespace, out: Path, interrupts: Interrupts) -> int:
         with stage(args, "Fitting to permuted labels"):
             check = model.noise_check(X, y, args.noise_check, random_state=args.seed)
     summary = _summary(model, X, y)
-    if interrupts.came:
-        summary |= {name: as_interrupted(summary[name]) for name in ("conclusion", "certificate")}
     if args.json:
         noise = None if check is None else check.to_dict()
         print(json.dumps({**summary, "noise_check": noise, "model_file": str(out)}, ensure_ascii=False))

@@ -74,18 +74,6 @@ def name_declarations(text: str, args: Any) -> str:
     return re.sub(r"\bkinds (?=names column)", f"{' or '.join(given)} ", text) if given else text
 
 
-def as_interrupted(text: str) -> str:
-    """Say of a search that an interrupt ended it, where it is known that this was no time budget.
-
-    Examples
-    --------
-    >>> as_interrupted("The search was stopped before it found a rule; give it more time_budget.")
-    'The search was interrupted before it found a rule.'
-    """
-    said = re.sub(r"search was stopped(, by its time budget or an interrupt,)?", "search was interrupted", text)
-    return said.replace("; give it more time_budget", "")
-
-
 def options_of(args: Any) -> Collection[str]:
     """List the options of the command that is run."""
     parsers = getattr(args, "parsers", {})

@@ -56,6 +56,8 @@ class JudgingMixin(PredictionMixin):
                 f"{self._label(0)} with probability {self.state_probabilities()[PASSIVE]:.3f}."
             )
         if not any(sizes) and not self.is_local_optimum_:
+            if hasattr(self, "certificate_") and self.certificate_.was_interrupted:
+                return "The search was interrupted before it found a rule."
             return "The search was stopped before it found a rule; give it more time_budget."
         if not any(sizes):
             return (

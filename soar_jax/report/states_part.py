@@ -192,7 +192,7 @@ def _without_rules(subject: Subject, unit: str, yes: str) -> Verdict:
     said = "Nothing here beats the base rate: no rule is worth what it costs among all that were searched."
     if subject.edits:
         said = "Every rule was taken out by hand."
-    elif subject.conclusion.startswith("The search was stopped"):
+    elif subject.conclusion.startswith(("The search was stopped", "The search was interrupted")):
         said = subject.conclusion
     chance = of_hundred(float(subject.model.rates[PASSIVE]))
     return ((f"{said} All {unit} get the same chance of {yes}: ", False), (chance, True), (".", False))

@@ -36,6 +36,8 @@ class Certificate:
         Where a table has too many pairs of literals: pairs were mined with one of so many literals; 0 for all.
     was_stopped : bool
         The time budget or an interrupt ended the search early.
+    was_interrupted : bool
+        It is known that this was an interrupt.
     """
 
     holds: bool
@@ -50,6 +52,7 @@ class Certificate:
     num_sampled: int = 0
     was_stopped: bool = False
     num_paired: int = 0
+    was_interrupted: bool = False
 
     def __bool__(self) -> bool:
         """Say whether it holds."""
@@ -61,8 +64,8 @@ class Certificate:
             return "Not certified: rules were changed by hand after the search."
         if not self.holds and self.was_stopped:
             return (
-                "Not certified: the search was stopped, by its time budget or an interrupt, before it was shown that "
-                "no added, removed or exchanged rule improves the pair."
+                f"Not certified: the search was {self._how_stopped} before it was shown that no added, removed or "
+                "exchanged rule improves the pair."
             )
         if not self.holds:
             return "Not certified: it was not shown that no added, removed or exchanged rule improves the pair."
@@ -90,5 +93,9 @@ class Certificate:
         if self.columns:
             text += f" All this is given the columns chosen first: {', '.join(self.columns)}."
         if self.was_stopped:
-            text += " The search was stopped, by its time budget or an interrupt, before it had tried all it would."
+            text += f" The search was {self._how_stopped} before it had tried all it would."
         return text
+
+    @property
+    def _how_stopped(self) -> str:
+        return "interrupted" if self.was_interrupted else "stopped, by its time budget or an interrupt,"

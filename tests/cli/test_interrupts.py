@@ -200,6 +200,7 @@ def test_an_interrupt_of_a_fit_saves_the_best_pair_says_so_and_ends_with_130(sto
     assert "Model saved to" in said and "the search was interrupted before it was shown" in said
     assert "time budget" not in said and "permuted" not in said
     assert load(out).positive_rules_ and load(out).was_stopped_
+    assert "the search was interrupted before it was shown" in load(out).conclude()
     assert main([*FIT, "--out", str(out), "--json"]) == 130
     assert "search was interrupted" in json.loads(capsys.readouterr().out)["conclusion"]
 
@@ -212,7 +213,8 @@ def test_an_interrupt_before_a_rule_is_found_is_no_lack_of_time(monkeypatch, tmp
     assert main([*FIT, "--out", str(tmp_path / "m.json")]) == 130
     shown = capsys.readouterr()
     assert "The search was interrupted before it found a rule." in " ".join(shown.out.split())
-    assert "budget" not in shown.out + shown.err and (tmp_path / "m.json").exists()
+    assert "budget" not in shown.out + shown.err
+    assert load(tmp_path / "m.json").conclude() == "The search was interrupted before it found a rule."
 
 
 def test_a_fit_that_is_interrupted_before_its_search_saves_nothing(monkeypatch, tmp_path, capsys):
