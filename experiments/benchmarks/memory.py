@@ -1,7 +1,7 @@
 """Memory of one process that samples for ten minutes: it must not grow beyond the draws that it keeps.
 
 Car, all rows, default pools. A thread reads the resident memory every two seconds; the slope is that of a straight line
-through the second half, when everything is compiled.
+through the second half of the drawing, when everything is compiled; the verdict after the last draw is shown apart.
 
 Run: python -m experiments.benchmarks.memory [--quick]
 """
@@ -42,7 +42,7 @@ def main(argv=None) -> dict:
         watcher.join()
     taken = time.perf_counter() - started
     at, megabytes = np.array(readings).T
-    half = at > taken / 2
+    half = (at > seconds / 2) & (at <= seconds)
     slope = float(np.polyfit(at[half] / 60, megabytes[half], 1)[0])
     draws = post.draws
     kept = sum(part.nbytes for part in (draws.packed, draws.log_likelihood)) / 2**20
@@ -51,14 +51,14 @@ def main(argv=None) -> dict:
         "num_draws": int(np.prod(draws.log_likelihood.shape[:2])),
         "megabytes_of_draws": kept,
         "megabytes_at_half": float(megabytes[half][0]),
-        "megabytes_at_end": float(megabytes[-1]),
+        "megabytes_at_end": float(megabytes[half][-1]),
         "megabytes_at_most": float(megabytes.max()),
         "megabytes_per_minute": slope,
         "readings": [[round(t, 1), int(m)] for t, m in zip(at, megabytes, strict=True)],
     }
     text = [
         f"{taken:.0f} s of sampling, {record['num_draws']:,} draws kept ({kept:.1f} MB). Slope of the second half: {slope:+.2f} MB per "
-        "minute.",
+        f"minute. At most {record['megabytes_at_most']:.0f} MB, the verdict at the end included.",
         "",
         *table(
             ["second", "resident MB"],
