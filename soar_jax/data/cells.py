@@ -107,10 +107,7 @@ def distinct_cells(series: pd.Series) -> tuple[np.ndarray, list[Any]]:
             f"Column {series.name!r} holds values that cannot be compared; "
             "turn lists, sets or dictionaries into plain columns first."
         ) from None
-    # an index gives Python's floats, in which 0.2 in single precision is 0.20000000298023224
-    dtype = getattr(uniques.dtype, "numpy_dtype", uniques.dtype)
-    is_short = dtype in (np.float16, np.float32)
-    return codes, list(np.asarray(uniques, dtype=dtype) if is_short else uniques)
+    return codes, list(uniques)
 
 
 def numbers_in(series: pd.Series) -> FloatArray:

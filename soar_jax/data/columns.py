@@ -237,6 +237,15 @@ def level_text(value: Any) -> str:
     return str(value)
 
 
+def _is_spelt_otherwise(series: pd.Series) -> bool:
+    """Whether a column of single precision has fractions: 0.2 is 0.20000000298 there, and no level of its own CSV."""
+    dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
+    if dtype.kind != "f" or dtype.itemsize >= np.dtype(np.float64).itemsize:
+        return False
+    present = series.dropna()
+    return bool((present != present.round()).any())
+
+
 def infer_kind(series: pd.Series) -> str:
     """Decide how a column is read: numbers with three or more distinct values are ordered."""
     dtype = series.dtype
@@ -251,7 +260,7 @@ def infer_kind(series: pd.Series) -> str:
     if pd.api.types.is_complex_dtype(dtype):
         raise InputError(f"Column {series.name!r}: Complex data not supported; give its parts as two columns.")
     if pd.api.types.is_numeric_dtype(dtype):
-        return NUMBER if series.nunique() > _BINARY else CATEGORY
+        return NUMBER if series.nunique() > _BINARY or _is_spelt_otherwise(series) else CATEGORY
     present = series.dropna()
     inferred = pd.api.types.infer_dtype(present, skipna=True)
     if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):

@@ -17,7 +17,7 @@ def files(tmp_path):
         [[("age", ">", 30.0), ("job", "==", "cook")]],
         [[("age", "<=", 30.0)], [("day", ">", "2021-05-01")]],
         columns=["age", "job", "day"],
-        classes=("well", "sick"),
+        classes=("fine", "sick"),
     )
     settle(model).save(tmp_path / "m.json")
     table = pd.DataFrame(

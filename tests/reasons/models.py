@@ -74,10 +74,13 @@ def make_model(positive, negative=(), columns=None, estimator="SOARClassifier", 
 
 
 def settle(model):
-    """Let the taxonomy agree with the supports of the rules, as a model file must."""
-    most = {side: int(mine.max()) for side, mine in model.rules_.groupby("side")["support"]}
-    plus, minus = most.get("positive", 0), most.get("negative", 0)
-    counts = {"CTP": plus - plus // 9, "CFP": plus // 9, "CTN": minus - minus // 7, "CFN": minus // 7}
+    """Let the taxonomy agree with the hits and misses of the rules, as a model file must."""
+    counts = {"CTP": 0, "CFP": 0, "CTN": 0, "CFN": 0}
+    for side, mine in model.rules_.groupby("side"):
+        largest = mine.loc[mine["support"].idxmax()]  # it has the most hits and the most misses
+        hits = round(largest["support"] * largest["precision"])
+        right, wrong = ("CTP", "CFP") if side == "positive" else ("CTN", "CFN")
+        counts |= {right: hits, wrong: int(largest["support"]) - hits}
     model.training_taxonomy_ = pd.Series({**counts, "AAP": 0, "AAN": 0, "PAP": 4, "PAN": 3}, name="rows")
     return model
 
