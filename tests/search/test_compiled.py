@@ -76,6 +76,7 @@ def test_a_search_compiles_two_programs_and_a_second_one_none():
         lambda event, *_, **__: compiled.append(event) if event.endswith("backend_compile_duration") else None
     )
     settings = dict(num_steps=100, num_restarts=4, temperature=3.0, random_share=0.5, judge_by_best=False)
+    anneal._run_block.clear_cache()  # with those of other tests it might be full, and emptied before the second run
     problem, *_ = random_problem(0, num_patterns=(130, 120), num_rows=90)  # a shape of its own
     anneal.run(problem, seed=0, **settings)
     assert len(compiled) == 2
