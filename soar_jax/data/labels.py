@@ -128,7 +128,10 @@ def counted_weights(sample_weight: Any, class_weight: Any, labels: np.ndarray) -
     class whose weights are too small for a whole row keeps one: the row that weighs most.
     """
     weights = row_weights(sample_weight, len(labels))
-    weights = weights * class_weights(class_weight, labels, weights)
+    with np.errstate(over="ignore"):
+        weights = weights * class_weights(class_weight, labels, weights)
+    if not np.isfinite(weights).all():
+        raise InputError("sample_weight times class_weight is too large a number; divide one of them by a constant.")
     relative = weights / float(weights.max())  # their sum cannot overflow
     if np.array_equal(np.round(weights), weights):
         if float(relative.sum()) * float(weights.max()) > MOST_COUNTED:

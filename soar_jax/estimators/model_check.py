@@ -149,11 +149,15 @@ def _counts_fit(rule: dict[str, Any], cases: dict[str, int]) -> bool:
 
 def _check_positive(content: dict[str, Any]) -> None:
     """Check that the positive class is the one that the fit was asked for."""
-    classes, asked = content["classes"], content["parameters"].get("positive")
+    classes, place = content["classes"], content["positive_index"]
     demand(classes == sorted(classes), "classes are not in order")
-    expected = classes[1] if asked is None else asked
-    named = level_text(classes[content["positive_index"]])
-    demand(named == level_text(expected), "positive_index does not name the class that parameters.positive asks for")
+    is_named = names_positive(classes, place, content["parameters"].get("positive"))
+    demand(is_named, "positive_index does not name the class that parameters.positive asks for")
+
+
+def names_positive(classes: list[Any], place: int, asked: Any) -> bool:
+    """Whether the class at a place is the positive one that was asked for: the last when nothing was."""
+    return level_text(classes[place]) == level_text(classes[1] if asked is None else asked)
 
 
 def _check_words(content: dict[str, Any], orders: dict[str, Any]) -> None:

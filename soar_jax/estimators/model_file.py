@@ -19,7 +19,7 @@ from soar_jax._json import SEAL, checksum, read_json, read_text, sealed
 from soar_jax._names import short_name
 from soar_jax.data.contract import Contract
 from soar_jax.data.literals import Literal
-from soar_jax.estimators.model_check import FORMAT_VERSION, check_content
+from soar_jax.estimators.model_check import FORMAT_VERSION, check_content, names_positive
 from soar_jax.rules import Rule
 from soar_jax.score.priors import Bound, Hyperparameters, Opinion, StatePriors
 from soar_jax.score.rule_priors import RulePriors
@@ -68,6 +68,11 @@ def _arrays(numbers: Mapping[str, Any]) -> dict[str, Any]:
 
 def model_to_dict(model: Any) -> dict[str, Any]:
     """Everything that prediction and printing need, as plain data."""
+    if not names_positive(model.classes_.tolist(), model._positive_index, model.positive):
+        raise InputError(
+            "positive was set to another class after the fit, and a file would contradict itself; fit again, or set it "
+            "back."
+        )
     hyper = model._hyper
     rules = [_without_nan(rule) for rule in model.rules_.drop(columns=["class"]).to_dict(orient="records")]
     content = {

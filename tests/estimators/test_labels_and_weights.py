@@ -102,6 +102,8 @@ def test_weights_beyond_what_can_be_counted_are_refused_and_not_wrapped_round():
     with pytest.raises(InputError, match="can be counted exactly"):
         counted_weights(None, {1: 10**18}, labels)
     assert counted_weights(np.where(labels == 1, 1e308, 0.5), None, labels).sum() <= 102
+    with pytest.raises(InputError, match="too large a number"):
+        counted_weights(np.full(100, 1e300), {1: 1e20}, labels)
 
 
 def test_a_class_of_little_weight_keeps_a_row():

@@ -136,6 +136,15 @@ def test_an_edit_that_is_otherwise_right_is_said(tmp_path):
         SOARClassifier.load(tmp_path / "m.json")
 
 
+def test_a_model_is_not_saved_as_a_file_that_would_not_load():
+    model = read(CONTENT)
+    model.set_params(positive=CONTENT["classes"][0])
+    with pytest.raises(InputError, match="positive was set to another class after the fit"):
+        model.to_json()
+    model.set_params(positive=CONTENT["classes"][1])
+    assert read(model.to_json()).positive == CONTENT["classes"][1]
+
+
 def test_layout_is_no_edit():
     turned = {name: CONTENT[name] for name in reversed(CONTENT)}
     whole = json.dumps(turned, indent=3).replace("1.0,", "1,").replace("0.0,", "0,")

@@ -78,7 +78,7 @@ def model_of(positive, negative, classes=("no", "yes"), positive_index=1, kind=S
         "format_version": FORMAT_VERSION,
         "soar_jax_version": "0",
         "estimator": kind.__name__,
-        "parameters": {},
+        "parameters": {"positive": classes[positive_index]},
         "classes": list(classes),
         "positive_index": positive_index,
         "num_features": len(columns),
