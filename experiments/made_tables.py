@@ -75,3 +75,46 @@ def planted_table(
     y = (generator.random(len(X)) < rate).astype(int)
     train, fresh = slice(0, num_rows), slice(num_rows, None)
     return Planted(X.iloc[train], y[train], X.iloc[fresh], y[fresh], sides[0][:, fresh], sides[1][:, fresh])
+
+
+def weak_rules_table(
+    seed: int, num_rows: int = 8000, num_columns: int = 25, num_rules: int = 30
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Categorical columns, and many conjunctions that each shift the log odds a little."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(2, 7, num_columns)
+    cells = np.stack([generator.choice(n, num_rows, p=generator.dirichlet(np.full(n, 4.0))) for n in sizes], axis=1)
+    log_odds = np.zeros(num_rows)
+    for i in range(num_rules):
+        columns = generator.choice(num_columns, generator.integers(1, 4), replace=False)
+        covered = np.all([cells[:, c] == generator.integers(sizes[c]) for c in columns], axis=0)
+        log_odds += (1 if i % 2 else -1) * generator.uniform(0.6, 1.8) * covered
+    y = generator.random(num_rows) < 1 / (1 + np.exp(-log_odds))
+    return pd.DataFrame({f"c{i}": np.array(list("abcdef"))[cells[:, i]] for i in range(num_columns)}), y.astype(int)
+
+
+def smooth_table(seed: int, num_rows: int = 7000, num_columns: int = 20) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers whose labels follow a smooth score and much noise: no rule is true."""
+    generator = np.random.default_rng(seed)
+    mixing = generator.normal(size=(num_columns, num_columns)) * 0.4 + np.eye(num_columns)
+    values = generator.normal(size=(num_rows, num_columns)) @ mixing
+    weights = generator.normal(size=num_columns) * 0.35
+    score = values @ weights + 0.3 * np.abs(values[:, 0]) - 0.3 * values[:, 1] * (values[:, 2] > 0)
+    y = generator.random(num_rows) < 1 / (1 + np.exp(-(score - np.median(score))))
+    return pd.DataFrame(values.round(3), columns=[f"x{i}" for i in range(num_columns)]), y.astype(int)
+
+
+RARE_RULES = (("c1 = b", "c4 = a"), ("c2 = c", "c7 = b"), ("c0 = a", "c9 = c"))
+"""Conjunctions of `rare_table` in which positives are many."""
+
+
+def rare_table(seed: int, num_rows: int = 200_000, num_columns: int = 12) -> tuple[pd.DataFrame, np.ndarray]:
+    """One per cent of positives, most of them in three narrow conjunctions."""
+    generator = np.random.default_rng(seed)
+    cells = generator.choice(4, (num_rows, num_columns), p=(0.55, 0.25, 0.12, 0.08))
+    X = pd.DataFrame({f"c{i}": np.array(list("dbac"))[cells[:, i]] for i in range(num_columns)})
+    covered = np.zeros(num_rows, dtype=bool)
+    for rule in RARE_RULES:
+        covered |= np.all([X[text.split(" = ")[0]] == text.split(" = ")[1] for text in rule], axis=0)
+    y = generator.random(num_rows) < np.where(covered, 0.7 * 0.01 / covered.mean(), 0.003 / (1 - covered.mean()))
+    return X, y.astype(int)

@@ -47,6 +47,7 @@ from soar_jax.estimators.reporting import ReportingMixin
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.tables import TablesMixin
 from soar_jax.rules import Rule, RuleSet
+from soar_jax.score.power import check_power, resolve_power
 from soar_jax.score.priors import StatePriors
 from soar_jax.score.rates import claims_of
 from soar_jax.score.rule_priors import SearchedRules
@@ -97,6 +98,7 @@ class RuleSetClassifier(
         missing_literals: bool = False,
         consensus: Any = None,
         rule_prior: Any = None,
+        power: Any = "auto",
         honest: bool = False,
         holdout: float = 0.0,
         search: str = "full",
@@ -132,6 +134,7 @@ class RuleSetClassifier(
         self.missing_literals = missing_literals
         self.consensus = consensus
         self.rule_prior = rule_prior
+        self.power = power
         self.honest = honest
         self.holdout = holdout
         self.search = search
@@ -224,6 +227,7 @@ class RuleSetClassifier(
             raise InputError(f"temperature must be a positive number, got {self.temperature!r}.")
         if not (isinstance(self.random_share, Real) and 0 <= self.random_share <= 1):
             raise InputError(f"random_share must lie in [0, 1], got {self.random_share!r}.")
+        check_power(self.power)
         check_seconds("time_budget", self.time_budget)
         if not isinstance(self.honest, bool | np.bool_):
             raise InputError(f"honest must be True or False, got {self.honest!r}.")
@@ -336,6 +340,7 @@ class RuleSetClassifier(
                 claims_of(states, base_rate, self._row_weight),
                 SearchedRules() if self.rule_prior is None else self.rule_prior,
                 replace(settings, **changes),
+                power=resolve_power(self.power, layout.num_positives, layout.num_negatives),
                 single=self._single,
                 seed=self._seed(),
                 time_budget=None if time_left is None else max(0.0, time_left),
@@ -402,6 +407,12 @@ class RuleSetClassifier(
             sets.append(RuleSet(self._label(side), rules))
         self.positive_rules_, self.negative_rules_ = sets
         self.features_used_ = list(dict.fromkeys([*sets[0].columns, *sets[1].columns]))
+
+    @property
+    def power_(self) -> float:
+        """To which power the likelihood was raised when pairs were compared."""
+        check_is_fitted(self, "classes_")
+        return float(self._hyper.power)
 
     @property
     def pools_(self) -> pd.DataFrame:

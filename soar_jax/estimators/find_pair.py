@@ -79,6 +79,7 @@ def find_pair(
     rules: RulePriors | tuple[RulePriors, RulePriors],
     settings: SearchSettings,
     *,
+    power: float,
     single: bool,
     seed: int,
     time_budget: float | None,
@@ -91,6 +92,8 @@ def find_pair(
 
     Parameters
     ----------
+    power : float
+        To which the likelihood is raised.
     checkpoints : CheckpointFolder, optional
         Where to save how far the search is, and from where to go on.
     classes : sequence of str
@@ -100,7 +103,7 @@ def find_pair(
         raise InputError("checkpoint is for fits on one device; leave use_mesh(...) out, or the checkpoint.")
 
     def priors(pools: tuple[Pool, Pool]) -> Hyperparameters:
-        return resolve(states, rules, candidates.searched, pools, claimed)
+        return resolve(states, rules, candidates.searched, pools, claimed, power)
 
     def open_checkpoint(arrays: Iterable[Any], literals: Iterable[Literal], **more: Any) -> Checkpoint | None:
         if checkpoints is None:

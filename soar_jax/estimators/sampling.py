@@ -9,7 +9,6 @@ import warnings
 from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -43,7 +42,6 @@ class SamplingMixin:
         num_warmup: int | None = None,
         num_temperatures: int | None = None,
         thin: int = 1,
-        power: float = 1.0,
         random_state: Any = 0,
         time_budget: float | None = None,
         progress: bool = False,
@@ -66,11 +64,6 @@ class SamplingMixin:
             over no rules when not given.
         thin : int
             Rounds per draw: longer runs without more memory.
-        power : float
-            Raise the likelihood to this power: a coarsened posterior over pairs. The posterior takes every row
-            as independent evidence and the model as true; with tens of thousands of rows that are neither, it piles
-            up on one pair and its near-copies. ``power=0.1`` gives ten rows the weight of one. Rates are still
-            estimated from all rows. Say so when you publish such frequencies.
         random_state : int, RandomState or None
             The same seed gives the same draws.
         time_budget : float, optional
@@ -96,8 +89,6 @@ class SamplingMixin:
                 check_whole(name, value, 1)
         if num_warmup is not None:
             check_whole("num_warmup", num_warmup, 0)
-        if not (isinstance(power, Real) and 0 < power <= 1):
-            raise InputError(f"power must lie in (0, 1], got {power!r}.")
         check_seconds("time_budget", time_budget)
         if not hasattr(self, "fitted_pair_"):
             raise InputError("A loaded model has no candidates to sample from; fit it again first.")
@@ -108,7 +99,6 @@ class SamplingMixin:
             num_warmup=None if num_warmup is None else int(num_warmup),
             num_temperatures=None if num_temperatures is None else int(num_temperatures),
             thin=int(thin),
-            power=float(power),
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             time_budget=time_budget,
             progress=progress,
@@ -177,7 +167,6 @@ def sample(
     num_warmup: int | None,
     num_temperatures: int | None,
     thin: int,
-    power: float,
     seed: int,
     time_budget: float | None,
     progress: bool,
@@ -199,13 +188,12 @@ def sample(
         "num_chains": num_chains,
         "num_temperatures": ladder_length(fitted.gain) if num_temperatures is None else num_temperatures,
         "thin": thin,
-        "power": power,
     }
     if num_draws is None and time_budget is None:
         time_budget = TIME_BUDGET
 
     def posterior_of(draws: Draws) -> Posterior:
-        return Posterior(fitted, draws, seconds=time.perf_counter() - start, thin=thin, power=power)
+        return Posterior(fitted, draws, seconds=time.perf_counter() - start, thin=thin)
 
     def judge(draws: Draws) -> Verdict:
         verdict = posterior_of(draws).diagnose()

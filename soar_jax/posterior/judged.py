@@ -29,12 +29,11 @@ _LARGE = 30.0
 class JudgedDraws:
     """Draws of the pair of rule sets, and whether they can be trusted."""
 
-    def __init__(self, fitted: FittedPair, draws: Draws, *, seconds: float, thin: int, power: float) -> None:
+    def __init__(self, fitted: FittedPair, draws: Draws, *, seconds: float, thin: int) -> None:
         self.fitted = fitted
         self.draws = draws
         self.seconds = seconds
         self.thin = thin
-        self.power = power
         self._layout, self._hyper = fitted.target.layout, fitted.target.hyper
         members = draws.included
         self._members = tuple(
@@ -59,6 +58,11 @@ class JudgedDraws:
         return self.draws.packed.shape[0]
 
     @property
+    def power(self) -> float:
+        """To which the likelihood is raised."""
+        return float(self._hyper.power)
+
+    @property
     def num_rows(self) -> int:
         """Training rows."""
         return self._layout.num_rows
@@ -66,7 +70,7 @@ class JudgedDraws:
     @property
     def log_joint(self) -> FloatArray:
         """Log joint of every draw: (num_chains, num_draws)."""
-        return self.draws.log_likelihood + self.draws.log_prior
+        return self.draws.log_joint
 
     def _state_counts(self) -> tuple[IntArray, IntArray]:
         """Positives and negatives of each state: (num_chains, num_draws, 4) each."""

@@ -38,6 +38,7 @@ class Draws:
     counts : (num_chains, num_draws, 4) int64
         Packed class counts of the states.
     log_likelihood, log_prior : (num_chains, num_draws) float64
+        The likelihood as it is, not raised to the target's power.
     move_acceptance : (num_chains, num_draws, num_kernels) float64
         Share of each kernel's proposals accepted at the cold end since the last draw.
     ladder_swaps : (num_chains, num_draws) float64
@@ -47,15 +48,15 @@ class Draws:
     num_rounds : int
         Rounds after warm-up.
     ladder : (num_temperatures,) float64
-        The inverse temperatures used, fixed after warm-up.
+        The inverse temperatures used, fixed after warm-up; the last one is the target's power.
     kernels : tuple of str
         Names of the plan's kernels.
     acceptance : (num_kernels, num_temperatures) float64
     swap_probability : (num_temperatures - 1,) float64
     arrivals : (num_chains,) int64
     log_evidence, log_evidence_error : float
-        Log marginal likelihood by bridges along the ladder, and its standard error: of the labels, and of every pattern
-        outside the pools being out. NaN without a ladder that ends at the posterior.
+        Log normaliser of the target by bridges along the ladder, and its standard error: of the labels, and of every
+        pattern outside the pools being out. NaN without a ladder.
     was_stopped : bool
         The time budget or an interrupt ended the run, or its warm-up, early.
     """
@@ -77,6 +78,11 @@ class Draws:
     log_evidence: float
     log_evidence_error: float
     was_stopped: bool = False
+
+    @property
+    def log_joint(self) -> FloatArray:
+        """Log of the target's density, up to its normaliser: (num_chains, num_draws)."""
+        return self.ladder[-1] * self.log_likelihood + self.log_prior
 
     @property
     def included(self) -> BoolArray:
@@ -141,7 +147,7 @@ def join(blocks: Sequence[Block], info: RunInfo, num_draws: int | None = None) -
         *(block.draws for block in blocks),
     )
     evidence, error = np.nan, np.nan
-    if len(info.ladder) > 1 and info.ladder[-1] == 1.0:
+    if len(info.ladder) > 1:
         evidence, error = log_evidence([block.sums for block in blocks], info.ladder, info.centre)
         evidence += info.log_mass
     return Draws(

@@ -18,7 +18,7 @@ from soar_jax.sampling.prior_draw import make_prior_tables
 from soar_jax.sampling.relatives import find_kinship
 from soar_jax.sampling.settings import NUM_TEMPERATURES
 from soar_jax.sampling.temper import Replicas, Setup, initial_ladder, one_round
-from soar_jax.score.flips import flip, state_of
+from soar_jax.score.flips import flip, state_of, tempered
 from soar_jax.score.pair import Pair, empty_pair
 from soar_jax.score.target import Target
 
@@ -33,7 +33,7 @@ class SOARKernelState(NamedTuple):
     potential_energy : () float64
         Negative log joint of the draw.
     accept_prob : () float64
-        Share of accepted proposals at inverse temperature 1 in the last round.
+        Share of accepted proposals at the cold end in the last round.
     replicas : Replicas
         One replica for each temperature.
     rng_key : key
@@ -54,7 +54,7 @@ class SOARKernel(MCMCKernel):
     target : Target
         What to sample; `from_estimator` takes it from a fitted estimator.
     ladder : array, optional
-        Inverse temperatures from 0 to 1; ``[1.0]`` for no tempering.
+        Inverse temperatures from 0 to the target's power; that alone for no tempering.
     plan : Plan, optional
         Steps of each kernel in a round; see `soar_jax.sampling.plan`.
     seen : Experience, optional
@@ -78,9 +78,11 @@ class SOARKernel(MCMCKernel):
         seen: Experience | None = None,
     ) -> None:
         self.plan = plan
-        self.ladder = np.asarray(initial_ladder(NUM_TEMPERATURES) if ladder is None else ladder, dtype=np.float64)
-        if self.ladder.ndim != 1 or self.ladder[-1] != 1.0:
-            raise InputError(f"ladder must end at 1, got {self.ladder!r}.")
+        power = float(target.hyper.power)
+        default = power * initial_ladder(NUM_TEMPERATURES)
+        self.ladder = np.asarray(default if ladder is None else ladder, dtype=np.float64)
+        if self.ladder.ndim != 1 or self.ladder[-1] != power:
+            raise InputError(f"ladder must end at the target's power, {power:g}, got {self.ladder!r}.")
         self.context = Context(target.problem, target.numbered_pool)
         kinship = find_kinship(*target.merged, target.problem.num_slots)
         tools = [kernel.prepare(kinship, target.problem.num_slots, seen) for kernel, _ in plan]
@@ -124,7 +126,7 @@ class SOARKernel(MCMCKernel):
         states = jax.tree.map(lambda leaf: jnp.repeat(leaf[None, None], num_temperatures, axis=1), one)
         replicas = Replicas(states, jnp.zeros((1, num_temperatures), jnp.int32), jnp.zeros((), jnp.int32))
         return SOARKernelState(
-            _draw_of(pair.included), -(one.log_likelihood + one.log_prior), jnp.zeros(()), replicas, rng_key
+            _draw_of(pair.included), -tempered(one, self.ladder[-1]), jnp.zeros(()), replicas, rng_key
         )
 
     def init(
@@ -145,7 +147,7 @@ class SOARKernel(MCMCKernel):
         setup = jax.tree.map(jnp.asarray, self.setup)
         replicas, sums = one_round(key_round[None], state.replicas, setup, self.plan)
         cold = jax.tree.map(lambda leaf: leaf[0, -1], replicas.states)
-        log_joint = cold.log_likelihood + cold.log_prior
+        log_joint = tempered(cold, self.ladder[-1])
         counts = jnp.array([count for _, count in self.plan], jnp.float64)
         accepted = (sums.acceptance[0, :, -1] * counts).sum() / counts.sum()
         return SOARKernelState(_draw_of(cold.pair.included), -log_joint, accepted, replicas, rng_key)

@@ -147,7 +147,8 @@ class _Run:
         """Report a block, and save if it is time to."""
         if self.progress is not None:
             draws = block.draws
-            score = -float(np.mean(draws.log_likelihood[-1] + draws.log_prior[-1]))
+            power = self.sampler.ladder[-1]
+            score = -float(np.mean(power * draws.log_likelihood[-1] + draws.log_prior[-1]))
             members = np.unpackbits(draws.included[-1], axis=-1, count=self.sampler.kinds.shape[1])
             sizes = members.sum(axis=-1).mean(axis=0)
             done, total = num_done * BLOCK, num_blocks * BLOCK
@@ -185,7 +186,6 @@ def run(
     num_chains: int = NUM_CHAINS,
     num_temperatures: int = NUM_TEMPERATURES,
     thin: int = 1,
-    power: float = 1.0,
     annealed: BoolArray | None = None,
     dispersed: bool = True,
     plan: Plan = DEFAULT_PLAN,
@@ -207,8 +207,6 @@ def run(
         Independent chains, and the length of the ladder in each; 1 for no tempering.
     thin : int
         Rounds per draw.
-    power : float
-        The likelihood is raised to this power at the cold end: below 1 for a coarsened posterior.
     annealed : (2, num_slots) bool, optional
         A good pair. Every second chain starts from it, the others from prior draws: overdispersed on purpose.
     dispersed : bool
@@ -238,7 +236,6 @@ def run(
         num_temperatures=num_temperatures,
         annealed=annealed,
         plan=plan,
-        power=power,
         dispersed=dispersed,
     )
     under_way = _Run(sampler, thin, clock, warmup_clock, progress, saved)

@@ -88,7 +88,6 @@ class Sampler:
         num_temperatures: int,
         annealed: BoolArray | None,
         plan: Plan,
-        power: float,
         dispersed: bool,
     ) -> None:
         self.target, self.plan = target, plan
@@ -97,6 +96,7 @@ class Sampler:
         self.prior = make_prior_tables(self.context, hyper, target.required)
         self.kinship = find_kinship(*target.merged, problem.num_slots)
         self.kinds = np.asarray(problem.kind).astype(np.int64)
+        power = float(hyper.power)
         self.ladder = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         max_rules = [int(most) for most in np.asarray(problem.max_rules)]
@@ -198,7 +198,7 @@ class Sampler:
             self._remember(block.draws)
 
     def _remember(self, draws: Draw) -> None:
-        log_joint = (draws.log_likelihood + draws.log_prior).reshape(-1)
+        log_joint = (self.ladder[-1] * draws.log_likelihood + draws.log_prior).reshape(-1)
         self.memory.keep(draws.included.reshape(len(log_joint), 2, -1), log_joint)
 
     def adapt(self) -> None:

@@ -30,4 +30,4 @@ def host_log_joint(positives: IntArray, negatives: IntArray, sizes: IntArray, hy
     inside, outside = np.asarray(sizes), hyper.searched - np.asarray(sizes)
     prior = betaln(inside + hyper.rule_alpha, outside + hyper.rule_beta) - betaln(hyper.rule_alpha, hyper.rule_beta)
     doubt = 0.0 if inside.any() else hyper.log_doubt
-    return float(likelihood.sum() + prior.sum() + doubt)
+    return float(hyper.power * likelihood.sum() + prior.sum() + doubt)

@@ -7,7 +7,7 @@ CTP, CFP, ..., PAN        ``counts`` (4,), packed: positives + (negatives << 32)
 rho_C+, rho_C-, ...       integrated out; Beta(``alpha[s]``, ``beta[s]``) by state s, cut off at ``low``, ``high``
 p_l                       integrated out; Beta(``rule_alpha[side, k]``, ``rule_beta``) by kind k
 n_l                       ``sizes`` (2, num_kinds): rules of each side and kind
-Score                     -(``log_likelihood`` + ``log_prior``)
+Score                     -(``power`` * ``log_likelihood`` + ``log_prior``)
 ========================  =============================================================
 
 Eq. (5) prints the last factor with alpha_A- and beta_A- exchanged against the definition of rho_A-
@@ -190,7 +190,7 @@ def log_likelihood(problem: Problem, counts: jax.Array) -> jax.Array:
 
 
 def host_log_likelihood(problem: Problem, counts: IntArray) -> float:
-    """Compute the same for one pair with SciPy: nothing to compile."""
+    """Compute `log_likelihood` for one pair with SciPy: nothing to compile."""
     hits, misses = hits_and_misses(counts & LOW_HALF, counts >> NEGATIVE_SHIFT)
     alpha, beta, low, high = (np.asarray(part) for part in (problem.alpha, problem.beta, problem.low, problem.high))
     return float(log_beta_between(hits + alpha, misses + beta, low, high).sum() - np.asarray(problem.constant))
@@ -214,5 +214,8 @@ def num_free(sizes: jax.Array) -> jax.Array:
 
 
 def log_joint(problem: Problem, counts: jax.Array, sizes: jax.Array) -> jax.Array:
-    """Log joint of a pair and the labels (eq. 6, up to the constant of the data), from its counts and sizes."""
-    return log_likelihood(problem, counts) + log_prior(problem, sizes)
+    """Log joint of a pair and the labels (eq. 6, up to the constant of the data), from its counts and sizes.
+
+    The likelihood is raised to ``problem.power``; the paper's is power 1.
+    """
+    return problem.power * log_likelihood(problem, counts) + log_prior(problem, sizes)

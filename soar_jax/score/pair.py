@@ -139,12 +139,12 @@ def flip_log_joints(
 ) -> jax.Array:
     """Log joint of every neighbour by one kind of move: (num_slots,), -inf where it is impossible.
 
-    ``power`` raises the likelihood to a power, for tempered targets.
+    ``power`` takes the place of the problem's, for tempered targets.
     """
     found = _neighbours(problem, pair, side, is_removal)
     likelihood = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_likelihood)
-    likelihood = likelihood if power is None else power * likelihood
-    return jnp.where(found.eligible, likelihood + found.log_prior, -jnp.inf)
+    power = problem.power if power is None else power
+    return jnp.where(found.eligible, power * likelihood + found.log_prior, -jnp.inf)
 
 
 def flip_log_bounds(
@@ -182,7 +182,7 @@ def best_by_bounds(problem: Problem, pair: Pair, side: jax.Array, is_removal: ja
     """Compute a few neighbours at a time, the highest upper bounds first, until none that is left can be better."""
     found = _neighbours(problem, pair, side, is_removal)
     at_most = changed_log_likelihoods(problem, pair.counts, side, (found.free, found.shared), state_log_bound)
-    at_most = jnp.where(found.eligible, at_most + found.log_prior, -jnp.inf)
+    at_most = jnp.where(found.eligible, problem.power * at_most + found.log_prior, -jnp.inf)
     num_tried = min(_TRIED_AT_ONCE, at_most.shape[0])
 
     def is_open(carry: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
@@ -193,9 +193,8 @@ def best_by_bounds(problem: Problem, pair: Pair, side: jax.Array, is_removal: ja
         at_most, index, best = carry
         bounds, tried = jax.lax.top_k(at_most, num_tried)
         changed = found.free[tried], found.shared[tried]
-        values = (
-            changed_log_likelihoods(problem, pair.counts, side, changed, state_log_likelihood) + found.log_prior[tried]
-        )
+        values = changed_log_likelihoods(problem, pair.counts, side, changed, state_log_likelihood)
+        values = problem.power * values + found.log_prior[tried]
         values = jnp.where(jnp.isfinite(bounds), values, -jnp.inf)
         place = jnp.argmax(values)
         is_better = values[place] > best

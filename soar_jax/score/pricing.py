@@ -77,7 +77,7 @@ def _price_page(problem: Problem, page: jax.Array, kind: jax.Array, queries: Que
             free, shared = free & own, shared & own
         value = changed_log_likelihoods(problem, query.counts, query.side, (free, shared), of_state)
         log_prior = query.log_prior[kind]
-        return jnp.where(jnp.isfinite(log_prior), value + log_prior, -jnp.inf)
+        return jnp.where(jnp.isfinite(log_prior), problem.power * value + log_prior, -jnp.inf)
 
     return jax.vmap(price)(queries, counts[0::2], counts[1::2])
 
@@ -113,4 +113,4 @@ def exact_prices(
     hits, misses = hits_and_misses(*after)
     likelihood = log_beta_between(hits + hyper.alpha, misses + hyper.beta, hyper.low, hyper.high)
     likelihood = likelihood - log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high)
-    return likelihood.sum(axis=1) + query.log_prior[kind]
+    return hyper.power * likelihood.sum(axis=1) + query.log_prior[kind]

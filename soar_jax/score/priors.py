@@ -174,6 +174,8 @@ class Hyperparameters(NamedTuple):
         Candidates among them.
     log_doubt : () float64
         By how many nats no rules at all, beyond those that must be in, are more probable than the kinds alone say.
+    power : () float64
+        To which the likelihood is raised; see `soar_jax.score.power`.
     claimed : StatePriors, optional
         Laws by which rates are claimed of rows, where these differ from the priors; see `rates.claims_of`.
     """
@@ -188,6 +190,7 @@ class Hyperparameters(NamedTuple):
     searched: FloatArray
     pool_size: IntArray
     log_doubt: float | FloatArray = 0.0
+    power: float | FloatArray = 1.0
     claimed: StatePriors | None = None
 
     @property
@@ -264,7 +267,7 @@ class Hyperparameters(NamedTuple):
             }
             for side, name in enumerate(STATES[:2])
         }
-        return {"states": states, "rules": rules, "doubt": float(np.exp(self.log_doubt))}
+        return {"states": states, "rules": rules, "doubt": float(np.exp(self.log_doubt)), "power": float(self.power)}
 
     def _prior_mean(self, s: int) -> float:
         a, b, low, high = self.alpha[s], self.beta[s], self.low[s], self.high[s]
@@ -306,6 +309,7 @@ def resolve(
     searched: Searched | tuple[Searched, Searched],
     pools: tuple[Pool, Pool],
     claimed: StatePriors | None = None,
+    power: float = 1.0,
 ) -> Hyperparameters:
     """Put the priors of states and rules together for one table; the sides may have searched different patterns."""
     priors = both("rule_prior", rules, get_args(RulePriors))
@@ -331,5 +335,6 @@ def resolve(
         searched=stack("searched", 0.0),
         pool_size=np.stack(pool_size).astype(np.int64),
         log_doubt=log_doubt(priors),  # type: ignore[arg-type]
+        power=power,
         claimed=claimed,
     )

@@ -71,6 +71,8 @@ class Problem(NamedTuple):
         as must be in, -inf for any other number, so that an empty slot never becomes a rule.
     log_doubt : () float64
         Added to the log prior of pairs without rules, beyond those that must be in.
+    power : () float64
+        To which the likelihood is raised.
     total : () int64
         Packed class counts of all rows.
     wrong : (2, 4, 4) float64
@@ -96,6 +98,7 @@ class Problem(NamedTuple):
     edges: Leaf
     prior: Leaf
     log_doubt: Leaf
+    power: Leaf
     total: Leaf
     wrong: Leaf
 
@@ -170,6 +173,7 @@ def make_problem(
         edges=edges,
         prior=prior,
         log_doubt=np.asarray(hyper.log_doubt, dtype=np.float64),
+        power=np.asarray(hyper.power, dtype=np.float64),
         total=np.asarray(total, dtype=np.int64),
         wrong=np.array([positive, negative], dtype=np.float64),
     )

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soar_jax._base import NUM_PLANES, BoolArray, IntArray, Leaf
-from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip
+from soar_jax.score.flips import NumberedPool, PairState, apply_flip, evaluate_flip, tempered
 from soar_jax.score.joint import host_log_likelihood, host_log_prior, split_counts
 from soar_jax.score.pair import Pair, best_flip, eligible_flips, host_pair
 from soar_jax.score.problem import Problem
@@ -123,7 +123,7 @@ def start(problem: Problem, num_chains: int, required: BoolArray | None = None) 
     unknown = np.full(len(MOVES), _UNKNOWN, dtype=np.int32)
     known = Known(unknown, unknown, unknown[0])
     current = PairState(pair, likelihood, prior)
-    one = AnnealState(current, pair.included, pair.counts, likelihood + prior, known)
+    one = AnnealState(current, pair.included, pair.counts, np.asarray(problem.power) * likelihood + prior, known)
     return jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf)[None], num_chains, axis=0), one)
 
 
@@ -241,8 +241,8 @@ def _accept(
     """Flip the numbered pattern, or not, by Metropolis' rule."""
     current, known = state.current, state.known
     flip = evaluate_flip(problem, pool, current, number)
-    proposed = flip.log_likelihood + flip.log_prior
-    change = proposed - (current.log_likelihood + current.log_prior)
+    proposed = tempered(flip, problem.power)
+    change = proposed - tempered(current, problem.power)
     is_accepted = (uniform < jnp.exp(jnp.minimum(0.0, change / temperature))) & is_active
     current = apply_flip(problem, pool, current, flip, is_accepted)
     # As printed the best pair takes note of refused proposals too, but what is better than the best is never refused.
@@ -284,7 +284,7 @@ def step(
     new, is_accepted = jax.vmap(_accept, (None, None, 0, 0, 0, None, 0))(
         problem, pool, state, number, uniforms[:, 3], settings.temperature, settings.is_active
     )
-    value = new.current.log_likelihood + new.current.log_prior
+    value = tempered(new.current, problem.power)
     num_rules = new.current.pair.sizes.sum(axis=-1, dtype=jnp.int32)
     packed, place = jnp.zeros_like(move), 0
     small = (move, is_accepted, is_looked_up, num_rules[:, 0], num_rules[:, 1])

@@ -158,7 +158,7 @@ class Explorer:
         counts = np.asarray(self.working.query(self.least, 0).counts)
         sizes = np.zeros(problem.prior.shape[:2], dtype=np.int64)
         sizes[:, 0] = positive, negative
-        of_least = host_log_likelihood(problem, counts) + host_log_prior(problem, sizes)
+        of_least = float(hyper.power) * host_log_likelihood(problem, counts) + host_log_prior(problem, sizes)
         self.best = Best(of_least, self.least, False)
         self.nothing = Best(of_least + float(hyper.log_doubt), self.least, False)
         """No rules, or those alone that must be in, with the doubt about any."""
