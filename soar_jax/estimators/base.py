@@ -363,7 +363,7 @@ class RuleSetClassifier(
         offered = {column.name for column in candidates.columns if column.levels or column.cuts}
         self._contract = self._contract.with_notes(dict.fromkeys(set(columns) - offered, "not used"))
         where = self.classes_, self._positive_index, columns, name
-        fitted = FittedPair(found.target, found.included, *where, found.left_out, self._contract)
+        fitted = FittedPair(found.target, found.included, *where, found.left_out, self._contract, found.starts)
         if abs(fitted.log_joint - found.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
             raise RuntimeError(
                 f"The device's log joint {found.log_joint!r} and the host's {fitted.log_joint!r} disagree; "

@@ -8,14 +8,14 @@ from typing import Any
 from soar_jax._base import InputError
 
 AUTO = "auto"
-FULL_WORTH = 5000.0
+FULL_WORTH = 3000.0
 
 
 def check_power(power: Any) -> None:
     """Refuse what is neither "auto" nor a number in (0, 1]."""
     if isinstance(power, str) and power == AUTO:
         return
-    if isinstance(power, Real) and not isinstance(power, bool) and 0 < power <= 1:
+    if isinstance(power, Real) and not isinstance(power, bool) and 0 < float(power) <= 1:
         return
     raise InputError(f'power must be "auto" or a number in (0, 1], got {power!r}.')
 
