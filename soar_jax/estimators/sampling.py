@@ -68,8 +68,8 @@ class SamplingMixin:
         thin : int
             Rounds per draw: longer runs without more memory.
         power : float, optional
-            Draws are of the fit's target, whose likelihood was raised to ``power_``. Another power is refused: candidates
-            and fitted pair are not those of its target.
+            Draws are of the fit's target, at power_. Another power is refused: candidates
+            and fitted pair are those of this one.
         random_state : int, RandomState or None
             The same seed gives the same draws.
         time_budget : float, optional
@@ -216,7 +216,9 @@ def sample(
     def judge(draws: Draws) -> Verdict:
         verdict = posterior_of(draws).diagnose()
         left = start + time_budget - time.perf_counter() if time_budget is not None else None
-        return Verdict(verdict.is_trusted, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else ""))
+        return Verdict(
+            verdict.is_sampled_well, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else "")
+        )
 
     # the fitted pair is only where half of the chains start: a saved state no longer depends on it
     saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings, _names(fitted)))

@@ -98,6 +98,10 @@ class Agreement(NamedTuple):
     num_agreeing: int
     lead: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**self._asdict(), "lead": self.lead if np.isfinite(self.lead) else None}
+
     def __str__(self) -> str:
         """Say it in words."""
         text = f"{self.num_agreeing} of {self.num_searches} independent searches found this reading of the table"
