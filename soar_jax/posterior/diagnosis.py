@@ -26,7 +26,7 @@ MIN_ARRIVALS = 3
 MAX_LEFT_OUT = 0.1
 """Rules per draw outside the pools, at most."""
 MIN_AGREEING = 2
-"""Independent searches that must lead with the same reading of the table."""
+"""Independent searches that must have found the leading reading of the table."""
 MANY_CANDIDATES = 200
 MANY_ROWS = 10_000
 _COLUMNS = ["mean", "mcse", "ess_bulk", "ess_tail", "r_hat"]

@@ -85,7 +85,7 @@ class Target:
 
 
 class Agreement(NamedTuple):
-    """How many searches there were, how many of them lead with the best reading, and by how much it leads.
+    """How many searches there were, how many of them found the best reading, and by how much it leads.
 
     Attributes
     ----------

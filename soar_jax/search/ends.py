@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from soar_jax.search.working import WorkingPools
 
 MAX_DIFFERING = 0.05
-"""Two pairs tell the same of a table when at most this share of its rows is in different states."""
+"""Two pairs are one reading of a table when at most this share of its rows is in different states."""
+NEARLY_AS_GOOD = 3.0
+"""Nats that a search may have stopped short of the best pair of a reading and still have found it."""
 
 
 class End(NamedTuple):
@@ -43,16 +45,18 @@ class End(NamedTuple):
 
 
 def agreement_of(ends: Sequence[End], layout: BitLayout) -> Agreement:
-    """Compare what searches ended in, row by row."""
+    """Compare what searches ended in, row by row: which of them kept the best reading, nearly as good as it can be."""
     best = max(ends, key=lambda end: end.log_joint)
     differs = np.stack([np.bitwise_or.reduce(end.cover ^ best.cover, axis=0) for end in ends])
     is_same = np.add(*layout.counts(differs)) <= MAX_DIFFERING * layout.num_rows
-    searches = {end.search for end in ends}
-    leaders = {n: max((end.log_joint, i) for i, end in enumerate(ends) if end.search == n)[1] for n in searches}
+    found = {
+        end.search
+        for end, same in zip(ends, is_same, strict=True)
+        if same and end.log_joint >= best.log_joint - NEARLY_AS_GOOD
+    }
     others = [end.log_joint for end, same in zip(ends, is_same, strict=True) if not same]
-    return Agreement(
-        len(searches), sum(bool(is_same[i]) for i in leaders.values()), best.log_joint - max(others, default=-np.inf)
-    )
+    searches = {end.search for end in ends}
+    return Agreement(len(searches), len(found), best.log_joint - max(others, default=-np.inf))
 
 
 def arrays_of_ends(ends: Sequence[End]) -> dict[str, np.ndarray]:

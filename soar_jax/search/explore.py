@@ -3,7 +3,7 @@
 Descents move within small working pools. Each round sets out from kicked copies of the best pairs of several readings
 (`soar_jax.search.niches`); before it descends, all patterns are priced against those starts and the best brought in.
 When the leader improves, all are priced against it and against it without each of its rules. After some rounds without
-success the search sets out anew, until two searches lead with the same reading (`soar_jax.search.ends`). At the end
+success the search sets out anew, until two searches have found the best reading (`soar_jax.search.ends`). At the end
 comes the certificate: no addition, removal or exchange among all mined patterns improves the pair.
 """
 
@@ -55,7 +55,7 @@ MIN_PATIENCE = 4
 """Rounds without success after which a search ends; fewer for large tables, and half where one page holds all."""
 NUM_AGREEING = 2
 MAX_SEARCHES = 4
-"""Searches follow one another until so many of them lead with the best reading, or there were so many."""
+"""Searches follow one another until so many of them have found the best reading, or there were so many."""
 MAX_ROUNDS = 3
 """Rounds altogether, as a multiple of that."""
 _FULL_PATIENCE_WORK = 1 << 22
