@@ -313,7 +313,76 @@ def wide(r):
     return f"{r['num_columns']:,} columns x {r['num_rows']:,} rows: {each}."
 
 
+def evidence(r):
+    lines = r["lines"]
+    out = {}
+    for line in lines:
+        out.setdefault(line["candidate"], []).extend([line["table"]] * line["is_out"])
+    parts = [f"{candidate}: {', '.join(tables) if tables else 'none'}" for candidate, tables in out.items()]
+    return "Tables on which each candidate for the default power is out: " + "; ".join(parts) + "."
+
+
+def one_answer(r):
+    parts = []
+    if "seeds" in r:
+        adult = r["seeds"][0]
+        parts.append(
+            f"Adult, 25,000 rows: states of fresh rows equal in {adult['equal']:.3f} over seeds and orders of the rows (worst "
+            f"{adult['equal_worst']:.3f}), {adult['rules'][0]} to {adult['rules'][1]} rules, search {adult['search']:.1f} s"
+        )
+    if "halves" in r:
+        equal = [line["equal"] for line in r["halves"] if line["table"] == "adult"]
+        parts.append(f"disjoint halves {', '.join(f'{share:.3f}' for share in equal)}")
+    for name, where in (("posteriors", "the default power"), ("full", "power 1")):
+        if name in r:
+            runs = r[name]["runs"]
+            parts.append(
+                f"posteriors at {where} trusted after {sum(run['is_trusted'] for run in runs)} of {len(runs)} seeds, inclusions "
+                f"within {r[name]['inclusion']:.3f}"
+            )
+    return "; ".join(parts) + "."
+
+
+def two_readings(r):
+    two, one = ([run for run in r["runs"] if run["readings"] == k] for k in (2, 1))
+    trusted = [run for run in two if run["is_trusted"]]
+    alone = sum(run["least_share"] < 0.25 for run in trusted)
+    return (
+        f"Tables with two equal readings: {len(trusted)} of {len(two)} trusted, {alone} of them with one reading alone; their "
+        f"twins with one reading: {sum(run['is_trusted'] for run in one)} of {len(one)} trusted."
+    )
+
+
+def search_ingredients(r):
+    lines = r["lines"]
+    gaps = {}
+    for line in lines:
+        gaps.setdefault(line["variant"], []).append(line["gap"])
+    return (
+        "Mean gap to the best score found: "
+        + ", ".join(f"{variant} {statistics.mean(found):.2f}" for variant, found in gaps.items())
+        + " nats."
+    )
+
+
+def coarse_prior(r):
+    mean = {}
+    for line in r["lines"]:
+        mean.setdefault(line["strictness"], []).append((line["wrong"], line["log_loss"], line["rules"]))
+    parts = [
+        f"{strictness:g}: {statistics.mean(e for e, *_ in found):.4f} / {statistics.mean(x for _, x, _ in found):.4f} with "
+        f"{statistics.mean(n for *_, n in found):.1f} rules"
+        for strictness, found in mean.items()
+    ]
+    return "Error / log loss by strictness at the default power: " + "; ".join(parts) + "."
+
+
 HEADLINES = {
+    "evidence": evidence,
+    "one_answer": one_answer,
+    "two_readings": two_readings,
+    "search_ingredients": search_ingredients,
+    "coarse_prior": coarse_prior,
     "noise": noise,
     "power": power,
     "defaults_study": defaults_study,

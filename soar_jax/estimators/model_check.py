@@ -32,9 +32,6 @@ def check_content(content: dict[str, Any]) -> dict[str, Any]:
         _check_meaning(content)
     except Damaged as error:
         raise InputError(f"The model file is damaged, or was changed by hand and is wrong now: {error}.") from None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        # only files of older formats get here: they are brought up to date before they are checked
-        raise InputError(f"The model file is damaged: {type(error).__name__}.") from None
     return content
 
 

@@ -59,7 +59,7 @@ class SOARClassifier(RuleSetClassifier):
         the default, asks for as much evidence as the best of so many patterns shows in noise, and more.
     power : "auto" or float
         To which the likelihood is raised when pairs are compared, in (0, 1]: each row counts as this part of a row in
-        the choice of the rules, and wholly in every rate. "auto": 1 for tables of up to 3,000 effective rows
+        the choice of the rules, and wholly in every rate. "auto": 1 for tables of up to 4,000 effective rows
         (4 n+ n- / n); larger ones count as that many. With 1 evidence grows with the rows without end: on large tables
         the rules then depend on the seed.
     honest : bool
@@ -77,8 +77,9 @@ class SOARClassifier(RuleSetClassifier):
         Most literals of rules that are grown beyond what is mined, with a prior that counts all conjunctions of that
         length (``search="full"`` with `SearchedRules` only). None: 6 when ``max_length`` is not given, else none.
     n_rounds : int, optional
-        Rounds without a better pair after which the full search ends, and a third of all rounds that it may take; more
-        find better pairs on large tables. None: 8 to 24, fewer for large tables.
+        Rounds without a better pair after which a search ends, and a third of all rounds that it may take. Searches
+        follow one another until two have found the best reading of the table, or four have ended. None: 4 to 24, fewer
+        for large tables.
     n_iter : int
         Annealing steps of each restart.
     n_restarts : int

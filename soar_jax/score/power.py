@@ -13,7 +13,7 @@ from typing import Any
 from soar_jax._base import InputError
 
 AUTO = "auto"
-MOST_ROWS = 3000
+MOST_ROWS = 4000
 """Effective rows that a table counts as at most, with power "auto"; chosen by `experiments/evidence.py`."""
 
 

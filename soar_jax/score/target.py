@@ -91,7 +91,8 @@ class Agreement(NamedTuple):
     ----------
     num_searches, num_agreeing : int
     lead : float
-        Nats between the best pair and the best one that any search kept of another reading; infinite without one.
+        Nats between it and the best pair that any search kept of another reading; infinite without one, below 0 where
+        a reading that fewer searches found is slightly better.
     """
 
     num_searches: int
@@ -105,7 +106,9 @@ class Agreement(NamedTuple):
     def __str__(self) -> str:
         """Say it in words."""
         text = f"{self.num_agreeing} of {self.num_searches} independent searches found this reading of the table"
-        return text + (f"; it leads the next one by {self.lead:.1f} nats." if np.isfinite(self.lead) else ".")
+        if not np.isfinite(self.lead):
+            return f"{text}."
+        return f"{text}; the next one is {abs(self.lead):.1f} nats {'behind' if self.lead >= 0 else 'better'}."
 
 
 class Starts(NamedTuple):

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from soar_jax._base import IntArray, WordArray
+from soar_jax._base import BoolArray, IntArray, WordArray
 from soar_jax.candidates.coverage import BitLayout
 from soar_jax.score.target import Agreement
 
 if TYPE_CHECKING:
     from soar_jax.search.working import WorkingPools
 
+TIE = 1.0
+"""Nats by which the best pair of a reading may be behind another and still lead."""
 MAX_DIFFERING = 0.05
 """Two pairs are one reading of a table when at most this share of its rows is in different states."""
 NEARLY_AS_GOOD = 3.0
@@ -44,19 +46,33 @@ class End(NamedTuple):
     search: int
 
 
-def agreement_of(ends: Sequence[End], layout: BitLayout) -> Agreement:
-    """Compare what searches ended in, row by row: which of them kept the best reading, nearly as good as it can be."""
-    best = max(ends, key=lambda end: end.log_joint)
-    differs = np.stack([np.bitwise_or.reduce(end.cover ^ best.cover, axis=0) for end in ends])
-    is_same = np.add(*layout.counts(differs)) <= MAX_DIFFERING * layout.num_rows
-    found = {
-        end.search
-        for end, same in zip(ends, is_same, strict=True)
-        if same and end.log_joint >= best.log_joint - NEARLY_AS_GOOD
-    }
-    others = [end.log_joint for end, same in zip(ends, is_same, strict=True) if not same]
-    searches = {end.search for end in ends}
-    return Agreement(len(searches), len(found), best.log_joint - max(others, default=-np.inf))
+def compare(ends: Sequence[End], layout: BitLayout) -> tuple[End, Agreement]:
+    """Choose the pair that leads, and say how many searches found its reading.
+
+    Of pairs that are worth nearly the same the one leads whose reading most searches found: what they differ by is less
+    than another sample of the rows would change, and the answer should not depend on where a search began.
+    """
+    most = max(end.log_joint for end in ends)
+    tied = [end for end in ends if end.log_joint >= most - TIE]
+    found = [_found_by(end, ends, layout) for end in tied]
+    place = max(range(len(tied)), key=lambda i: (len(found[i]), tied[i].log_joint))
+    leader = tied[place]
+    others = [end.log_joint for end, same in zip(ends, _are_same(leader, ends, layout), strict=True) if not same]
+    num_searches = len({end.search for end in ends})
+    return leader, Agreement(num_searches, len(found[place]), leader.log_joint - max(others, default=-np.inf))
+
+
+def _are_same(one: End, ends: Sequence[End], layout: BitLayout) -> BoolArray:
+    """Say which ends are of the same reading, row by row."""
+    differs = np.stack([np.bitwise_or.reduce(end.cover ^ one.cover, axis=0) for end in ends])
+    return np.asarray(np.add(*layout.counts(differs)) <= MAX_DIFFERING * layout.num_rows)
+
+
+def _found_by(one: End, ends: Sequence[End], layout: BitLayout) -> set[int]:
+    """List the searches that kept a pair of its reading, nearly as good as it is."""
+    is_good = np.array([end.log_joint >= one.log_joint - NEARLY_AS_GOOD for end in ends])
+    is_found = _are_same(one, ends, layout) & is_good
+    return {end.search for end, found in zip(ends, is_found, strict=True) if found}
 
 
 def arrays_of_ends(ends: Sequence[End]) -> dict[str, np.ndarray]:

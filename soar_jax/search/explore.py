@@ -36,7 +36,7 @@ from soar_jax.search.anneal import check_clock
 from soar_jax.search.checkpoint import Checkpoint
 from soar_jax.search.descent import Best, better
 from soar_jax.search.descents import Errand, descents_for
-from soar_jax.search.ends import End, agreement_of
+from soar_jax.search.ends import End, compare
 from soar_jax.search.gather import left_out, surroundings
 from soar_jax.search.grow import Grower
 from soar_jax.search.kicks import THINNINGS, Start, kick, thin
@@ -368,17 +368,20 @@ class Explorer:
     @property
     def agreement(self) -> Agreement:
         """How far the searches agree that have ended."""
-        return agreement_of(self.ends, self.catalogue.layout)
+        return compare(self.ends, self.catalogue.layout)[1]
 
     def _recall(self) -> None:
-        """Take the readings of all searches in, best first."""
-        for end in sorted(self.ends, key=lambda end: -end.log_joint):
+        """Take the readings of all searches in: first the one that leads, then the others, best first."""
+        leader, first = compare(self.ends, self.catalogue.layout)[0], None
+        for end in [leader, *sorted(self.ends, key=lambda end: -end.log_joint)]:
             included = self.least.copy()
             for side, patterns in enumerate(end.patterns):
                 included[side, self.working.hold(side, patterns, self._protected(included))] = True
             has_room = (included.sum(axis=1) == [len(p) for p in end.patterns] + self.least.sum(axis=1)).all()
             if has_room:
                 self.keep(Best(end.log_joint, included, False))
+                first = self.best if end is leader and first is None else first
+        self.best = self.best if first is None else first
         self.settle()
 
     def run(
@@ -493,7 +496,8 @@ def run(
     def report(failures: int, best: Best) -> None:
         if progress is not None:
             sizes = best.included.sum(axis=1)
-            progress(Progress("searching", failures, patience, -best.log_joint, (int(sizes[0]), int(sizes[1]))))
+            note = f"search {explorer.search + 1}"
+            progress(Progress("searching", failures, patience, -best.log_joint, (int(sizes[0]), int(sizes[1])), note))
 
     is_optimal, begun = False, started
     try:

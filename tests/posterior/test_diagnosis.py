@@ -45,7 +45,9 @@ def test_a_good_run_is_trusted_without_advice():
     assert verdict.is_trusted and not verdict.problems and not verdict.advice
     assert "worst R-hat 1.002, at least 800 effective draws" in str(verdict)
     assert "favour rules over none by 12.3 nats" in str(verdict)
-    assert "2 of 3 independent searches found this reading of the table; it leads the next one by 7.5" in str(verdict)
+    assert "2 of 3 independent searches found this reading of the table; the next one is 7.5 nats behind" in str(
+        verdict
+    )
     assert "do not speak for any rule (P(no rules) 0.80)" in str(judge(figures(no_rules=0.8)))
     assert judge(figures(agreement=None)).is_trusted  # not known, after annealing
 

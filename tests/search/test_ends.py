@@ -7,7 +7,7 @@ from soar_jax import SOARClassifier
 from soar_jax.candidates.coverage import lay_out
 from soar_jax.data.table import GroupedRows
 from soar_jax.search import explore
-from soar_jax.search.ends import MAX_DIFFERING, NEARLY_AS_GOOD, End, agreement_of
+from soar_jax.search.ends import MAX_DIFFERING, NEARLY_AS_GOOD, TIE, End, compare
 from tests.conftest import random_table
 
 NOTHING = (np.zeros((0, 1), np.int64), np.zeros((0, 1), np.int64))
@@ -27,18 +27,30 @@ def test_a_search_has_found_a_reading_when_it_kept_nearly_its_best_pair_on_nearl
     layout = lay_out(GroupedRows(np.arange(rows)[:, None], np.ones(rows, int), np.zeros(rows, int)))
     near, far = np.arange(30 + int(MAX_DIFFERING * rows)), np.arange(60)
     best = (-10.0, np.arange(30), 0)
-    found = agreement_of(ends_of(layout, rows, best, (-11.0, far, 1), (-12.0, near, 1), (-30.0, far, 2)), layout)
-    assert found == (3, 2, 1.0)  # search 1 led with another reading, and had found this one
+    leader, found = compare(ends_of(layout, rows, best, (-11.0, far, 1), (-12.0, near, 1), (-30.0, far, 2)), layout)
+    assert found == (3, 2, 1.0) and leader.log_joint == -10  # search 1 led with another reading, and had found this one
     short = (-10.0 - NEARLY_AS_GOOD - 0.1, near, 1)
-    assert agreement_of(ends_of(layout, rows, best, short), layout) == (2, 1, np.inf)
-    assert agreement_of(ends_of(layout, rows, best, (-11.0, near[:-1], 1)), layout).num_agreeing == 2
+    assert compare(ends_of(layout, rows, best, short), layout)[1] == (2, 1, np.inf)
+    assert compare(ends_of(layout, rows, best, (-11.0, near[:-1], 1)), layout)[1].num_agreeing == 2
+
+
+def test_of_nearly_equal_readings_the_one_leads_that_more_searches_found():
+    rows = 100
+    layout = lay_out(GroupedRows(np.arange(rows)[:, None], np.ones(rows, int), np.zeros(rows, int)))
+    here, there = np.arange(30), np.arange(60)
+    lucky, usual = (-10.0, here, 2), [(-10.0 - 0.9 * TIE, there, search) for search in (0, 1, 2)]
+    leader, found = compare(ends_of(layout, rows, lucky, *usual), layout)
+    assert leader.log_joint == usual[0][0] and found[:2] == (3, 3) and found.lead < 0
+    usual = [(-10.0 - 1.1 * TIE, there, search) for search in (0, 1, 2)]
+    leader, found = compare(ends_of(layout, rows, lucky, *usual), layout)
+    assert leader.log_joint == -10 and found[:2] == (3, 1)
 
 
 def test_weights_of_rows_count_when_readings_are_compared():
     layout = lay_out(GroupedRows(np.arange(3)[:, None], np.array([1, 1, 98]), np.zeros(3, int)))
     light = ends_of(layout, 3, (0.0, [0], 0), (-1.0, [0, 1], 1))
     heavy = ends_of(layout, 3, (0.0, [0], 0), (-1.0, [0, 2], 1))
-    assert agreement_of(light, layout).num_agreeing == 2 and agreement_of(heavy, layout).num_agreeing == 1
+    assert compare(light, layout)[1].num_agreeing == 2 and compare(heavy, layout)[1].num_agreeing == 1
 
 
 def test_searches_go_on_until_two_agree_or_four_have_ended(monkeypatch):
