@@ -7,7 +7,6 @@ points, "some other level" or "missing".
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,16 +25,8 @@ KINDS = "soar_jax kinds"
 MOST_ORDERED = 1000
 """Most levels of an ordered category; one with more is read as a plain category."""
 _BINARY = 2
-_LOSES_LARGE = int(pd.__version__.split(".")[0]) < 3  # noqa: PLR2004
-"""Pandas 2 takes text with large exponents (1e400, 0e99999) for no number; pandas 3 reads it, and exports do."""
-_DECIMAL = re.compile(r"[\t-\r ]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[\t-\r ]*")
 _TRUTH = {"true": "1", "false": "0"}
 _EARLIEST, _LATEST = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("0001-01-02", "9999-12-31"))
-
-
-def _read_decimal(cell: Any) -> float:
-    """Read text as pandas 3 does; NaN for all else."""
-    return float(cell) if isinstance(cell, str) and _DECIMAL.fullmatch(cell) else np.nan
 
 
 @dataclass(frozen=True)
@@ -141,14 +132,12 @@ class ColumnValues:
         series = self.series
         if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
             return np.full(len(series), np.nan)
-        try:
-            found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
-        except (OverflowError, ValueError):  # a whole number beyond float64; decimals of pyarrow with missing ones
+        if not pd.api.types.is_numeric_dtype(series.dtype):
             return numbers_in(series)
-        if _LOSES_LARGE and series.dtype.kind == "O":
-            lost = np.isnan(found)
-            found[lost] = [_read_decimal(value) for value in series[lost]]
-        return found
+        try:
+            return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        except ValueError:  # decimals of pyarrow with missing ones
+            return numbers_in(series)
 
     @cached_property
     def moments(self) -> FloatArray:

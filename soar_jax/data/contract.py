@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning, UnseenLevelsWarning
+from soar_jax.data.cells import moment_of_cell, number_of_cell
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text
 from soar_jax.data.learn_column import Learnt
-from soar_jax.data.read_column import Read, contradicts, read_column, storage_of, without_words
+from soar_jax.data.read_column import Read, contradicts, read_column, refuse_storage, storage_of, without_words
 from soar_jax.data.spelling import short_name
 
 LIMIT = 0.5
@@ -95,9 +96,19 @@ class ColumnContract:
     @property
     def may_be_truth_values(self) -> bool:
         """Whether numbers lay from 0 to 1, so that truth values mean the same."""
-        if self.low is None or self.high is None:
+        if self.kind != NUMBER or self.low is None or self.high is None:
             return True
         return 0 <= float(self.low) and float(self.high) <= 1
+
+    def can_read(self, text: str) -> bool:
+        """Whether a cell of this text is a value."""
+        if self.kind == NUMBER:
+            return not np.isnan(number_of_cell(text))
+        return self.kind != DATETIME or not np.isnan(moment_of_cell(text, self.form)[0])
+
+    def refuse(self, storage: str) -> None:
+        """Raise where cells of a type (see `storage_of`) cannot mean what those of the fit did."""
+        refuse_storage(self.name, self.kind, self.read_as, storage, may_be_truth_values=self.may_be_truth_values)
 
     def range_text(self) -> str:
         """Levels or range, for a table to look at."""
@@ -136,6 +147,10 @@ class Contract:
     def get(self, name: str) -> ColumnContract | None:
         """One column's part."""
         return self._by_name.get(name)
+
+    def words_of(self, column: ColumnContract) -> list[str]:
+        """Texts that mean a missing value in a column."""
+        return [word for word in self.missing_words if word not in column.words]
 
     @property
     def orders(self) -> dict[str, tuple[Plain, ...]]:
@@ -182,12 +197,9 @@ class Contract:
 
     def read_one(self, series: pd.Series, column: ColumnContract) -> Read:
         """Read one column; what cannot be read is counted."""
-        if column.kind == NUMBER and storage_of(series) == "boolean" and not column.may_be_truth_values:
-            raise InputError(
-                f"Column {short_name(column.name)} holds truth values, but the model was fitted on numbers there."
-            )
-        words = [word for word in self.missing_words if word not in column.words]
-        return read_column(without_words(series, words), column.kind, column.read_as, column.form, column.zone)
+        series = without_words(series, self.words_of(column))
+        column.refuse(storage_of(series))
+        return read_column(series, column.kind, column.read_as, column.form, column.zone)
 
     # -- as data ------------------------------------------------------------------------------
 

@@ -52,7 +52,8 @@ def pmml_of(content: ModelContent, types: Mapping[str, str] | None = None) -> st
     ET.SubElement(header, "Timestamp").text = datetime.now(UTC).isoformat(timespec="seconds")
     _dictionary(root, content, storages, target)
     transformations = ET.SubElement(root, "TransformationDictionary")
-    writer = Conditions(storages, names, transformations)
+    as_text = {name for name, column in columns.items() if column.reads_numbers}
+    writer = Conditions(storages, as_text, names, transformations)
     fields = {rule.id: names.fresh(f"rule {rule.id}") for rule in content.rules}
     for rule in content.rules:
         expression = all_of("and", [writer.holds(condition) for condition in rule.conditions])
@@ -94,8 +95,9 @@ def _dictionary(root: ET.Element, content: ModelContent, storages: Mapping[str, 
     for name, storage in storages.items():
         optype, kind = _TYPES[storage]
         field = ET.SubElement(dictionary, "DataField", {"name": name, "optype": optype, "dataType": kind})
-        if kind == "double":
-            ET.SubElement(field, "Value", {"value": "NaN", "property": "missing"})
+        words = {column.name: column.words for column in content.columns}[name] if kind in ("string", "double") else ()
+        for word in (*(["NaN"] if kind == "double" else []), *(w for w in words if w != "NaN")):
+            ET.SubElement(field, "Value", {"value": word, "property": "missing"})
     kind = _label_type(content.classes)
     field = ET.SubElement(dictionary, "DataField", {"name": target, "optype": "categorical", "dataType": kind})
     for label in content.classes:

@@ -7,11 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from soar_jax._base import InputError, check_choice
+from soar_jax.data.columns import DATETIME
+from soar_jax.data.columns import NUMBER as KIND_NUMBER
+from soar_jax.data.read_column import ZONELESS, refuse_zone
 from soar_jax.export.content import (
     LEVEL,
     MISSING,
     MOMENT,
     NUMBER,
+    READINGS,
     Condition,
     ExportedColumn,
     ExportedRule,
@@ -32,6 +36,7 @@ DIALECTS: dict[str, Dialect] = {
 }
 OUTPUTS = ("prediction", "probability", "state", "rules")
 _KEY = "row_key"
+_STORED = dict.fromkeys(("integer", "double", "real"), "number") | dict.fromkeys(("date", "timestamp"), "datetime")
 
 
 def sql_of(
@@ -87,12 +92,26 @@ def storages_of(content: ModelContent, types: Mapping[str, str]) -> dict[str, st
         if name not in used and near and near[0] not in types:
             raise InputError(f"types names column {name!r}, which no rule reads; did you mean {near[0]!r}?")
     for column in content.columns:
+        _refuse(column, types.get(column.name, UNKNOWN))
         if column.moments and types.get(column.name) in ("integer", "double", "real"):
             raise InputError(
                 f"The rules compare column {column.name!r} with dates, but types says that it holds numbers; "
                 "give a column of dates, timestamps or ISO text."
             )
     return {name: types.get(name, UNKNOWN) for name in used}
+
+
+def _refuse(column: ExportedColumn, storage: str) -> None:
+    """Refuse a type that `predict` refuses, and strict reading of text, of which an engine makes NULL."""
+    contract = column.contract
+    contract.refuse(_STORED.get(storage, storage))
+    if storage in ("date", "timestamp"):
+        refuse_zone(column.name, contract.zone, ZONELESS)
+    if contract.strict and contract.kind in (KIND_NUMBER, DATETIME) and storage in ("text", UNKNOWN):
+        raise InputError(
+            f"Column {column.name!r} was declared strict, but an engine takes text that it cannot read for missing. "
+            "Say with types how the table stores it, if not as text, or fit without strict."
+        )
 
 
 def _qualified(writer: Dialect, what: str, name: str | Sequence[str]) -> str:
@@ -111,13 +130,9 @@ def _select(
     for column in content.columns:
         i, storage = numbered[column.name], storages[column.name]
         source = f"source.{writer.identifier(column.name)}"
-        cell = Cell(f"value_{i}", f"text_{i}", f"type_{i}", storage)
-        read = [f"{_reading(writer, column, cell, reading)} AS {reading}_{i}" for reading in column.readings]
-        offered = {
-            cell.value: source,
-            cell.text: writer.cell_text(source, storage),
-            cell.type: writer.cell_type(source),
-        }
+        cell = Cell(f"value_{i}", f"text_{i}", f"word_{i}", f"type_{i}", storage, column)
+        read = [f"{_reading(writer, cell, reading)} AS {reading}_{i}" for reading in column.readings]
+        offered = _cell(writer, source, cell)
         cells += [f"{sql} AS {name}" for name, sql in offered.items() if re.search(rf"\b{name}\b", " ".join(read))]
         readings += read
     flags = [f"{_flag(writer, rule, numbered)} AS fired_{rule.id}" for rule in content.rules]
@@ -144,14 +159,32 @@ def _query(columns: Sequence[str], source: str, depth: int) -> str:
     return f"{indent}SELECT\n{indent}  {listed}\n{indent}FROM {source}"
 
 
-def _reading(writer: Dialect, column: ExportedColumn, cell: Cell, reading: str) -> str:
+def _cell(writer: Dialect, source: str, cell: Cell) -> dict[str, str]:
+    """Give a cell's columns; words that mean a missing value are NULL, and dates of a format of their own ISO text."""
+    storage, column, kind = cell.storage, cell.column, writer.cell_type(source)
+    text = writer.cell_text(source, storage)
+    is_text = "" if storage == "text" else f"{writer.is_text(kind)} AND "
+    may_be_text = storage in ("text", UNKNOWN)
+    if column.words and may_be_text:
+        listed = ", ".join(map(writer.text, column.words))
+        source = f"CASE WHEN {source} IS NULL OR ({is_text}{text} IN ({listed})) THEN NULL ELSE {source} END"
+        text = writer.cell_text(source, storage)
+    if column.contract.form is not None and may_be_text:
+        iso = writer.iso_text(text, column)
+        text = iso if storage == "text" else f"CASE WHEN {writer.is_text(kind)} THEN {iso} ELSE {text} END"
+    return {cell.value: source, cell.text: text, cell.word: writer.trimmed(text), cell.type: kind}
+
+
+def _reading(writer: Dialect, cell: Cell, reading: str) -> str:
     if reading == LEVEL:
-        return writer.level(cell, column.levels)
+        return writer.level(cell)
     if reading == NUMBER:
-        return writer.number_of(cell, column.numbers)
+        return writer.number_of(cell)
     if reading == MOMENT:
         return writer.moment(cell)
-    return f"CASE WHEN {writer.missing(cell)} THEN 1 ELSE 0 END"
+    read = {NUMBER: writer.number_of, MOMENT: writer.moment}.get(READINGS.get(cell.column.contract.kind, ""))
+    # a number or date is missing where it cannot be read
+    return f"CASE WHEN {writer.missing(cell) if read is None else f'({read(cell)}) IS NULL'} THEN 1 ELSE 0 END"
 
 
 def _flag(writer: Dialect, rule: ExportedRule, numbered: Mapping[str, int]) -> str:

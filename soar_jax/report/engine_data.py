@@ -9,6 +9,7 @@ import numpy as np
 
 from soar_jax._base import IntArray
 from soar_jax.data.columns import TableValues
+from soar_jax.data.contract import Contract
 from soar_jax.export.content import describe
 from soar_jax.reasons.cells import cells_of, parts_of
 from soar_jax.reasons.near import is_about_missing, is_contradictory
@@ -61,7 +62,7 @@ def engine_data(
 def _rules(subject: Subject, words: Words, columns: list[str]) -> list[dict[str, Any]]:
     model = subject.model
     cells = cells_of(model.rules)
-    exported = describe(model.sets, model.classes, model.positive_index, model.rates, subject.estimator)
+    exported = describe(model.sets, model.classes, model.positive_index, model.rates, subject.estimator, Contract(()))
     rules = []
     for rule, plain in zip(model.rules, exported.rules, strict=True):
         suits = [
