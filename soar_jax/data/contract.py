@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning, UnseenLevelsWarning
-from soar_jax.data.cells import moment_of_cell, number_of_cell
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text
 from soar_jax.data.learn_column import Learnt
 from soar_jax.data.read_column import Read, contradicts, read_column, refuse_storage, storage_of, without_words
@@ -100,11 +99,10 @@ class ColumnContract:
             return True
         return 0 <= float(self.low) and float(self.high) <= 1
 
-    def can_read(self, text: str) -> bool:
-        """Whether a cell of this text is a value."""
-        if self.kind == NUMBER:
-            return not np.isnan(number_of_cell(text))
-        return self.kind != DATETIME or not np.isnan(moment_of_cell(text, self.form)[0])
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Names of the levels that the contract knows."""
+        return tuple(dict.fromkeys(level_text(level) for level in (*(self.levels or ()), *(self.order or ()))))
 
     def refuse(self, storage: str) -> None:
         """Raise where cells of a type (see `storage_of`) cannot mean what those of the fit did."""
@@ -184,8 +182,11 @@ class Contract:
                 found[name] = read.series
             if name in must and read.num_unreadable:
                 counts.append((column, read))
-            if warn and name in must:
-                warn_of_unseen(column, read.series)
+            if warn and name in must and column.levels and column.kind == CATEGORY:
+                values = ColumnValues(read.series, column.kind)
+                known = column.known_levels
+                is_new = np.array([*(text not in known for text in values.level_texts), False])
+                warn_of_unseen(column, int(is_new[values.levels[0]].sum()), int((~values.is_missing).sum()))
         for column, read in counts:
             refuse_or_warn(column, read, warn=warn)
         declared = {column.name: column.kind for column in self.columns if column.is_declared}
@@ -258,14 +259,8 @@ class Contract:
         return replace(self, columns=tuple(columns), _by_name={})
 
 
-def warn_of_unseen(column: ColumnContract, series: pd.Series) -> None:
+def warn_of_unseen(column: ColumnContract, unseen: int, present: int) -> None:
     """Warn where most values of a column are levels that the model never saw: it was read or written another way."""
-    if column.kind != CATEGORY or not column.levels:
-        return
-    known = {level_text(level) for level in (*column.levels, *(column.order or ()))}
-    values = ColumnValues(series, column.kind)
-    is_new = np.array([*(text not in known for text in values.level_texts), False])
-    unseen, present = int(is_new[values.levels[0]].sum()), int((~values.is_missing).sum())
     if present >= FEWEST_UNSEEN and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
         warnings.warn(
             f"{unseen:,} of {present:,} values of {short_name(column.name)} are levels that the model never saw, and "

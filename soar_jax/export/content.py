@@ -86,7 +86,7 @@ class ExportedState:
 class ExportedColumn:
     """A column that rules read, with everything they compare it with, each once, and what the fit made of it.
 
-    ``words`` are texts that mean a missing value and would else be read as something.
+    ``words`` are texts that mean a missing value.
     """
 
     contract: ColumnContract
@@ -214,7 +214,7 @@ def _columns(rules: Sequence[ExportedRule], contract: Contract) -> list[Exported
     return [
         ExportedColumn(
             known := contract.get(name) or ColumnContract(name, UNKNOWN, UNKNOWN),
-            tuple(filter(known.can_read, contract.words_of(known))),
+            tuple(contract.words_of(known)),
             levels(name),
             values(name, NUMBER),  # type: ignore[arg-type]
             values(name, MOMENT),  # type: ignore[arg-type]

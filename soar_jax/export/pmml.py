@@ -24,7 +24,7 @@ from soar_jax.export.content import (
 )
 from soar_jax.export.dialects.base import UNKNOWN
 from soar_jax.export.pmml_conditions import Conditions, Names, all_of, apply, constant, derive, ref
-from soar_jax.export.sql import storages_of
+from soar_jax.export.sql import refuse_strict, storages_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _TYPES = {
@@ -43,6 +43,7 @@ def pmml_of(content: ModelContent, types: Mapping[str, str] | None = None) -> st
     """Write the document; see ``RuleSetClassifier.to_pmml``."""
     columns = {column.name: column for column in content.columns}
     given = storages_of(content, dict(types or {}))
+    refuse_strict(content, given)
     storages = {name: _storage(column, given[name]) for name, column in columns.items()}
     names = Names([*columns])
     target = names.fresh("label")

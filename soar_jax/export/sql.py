@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from soar_jax._base import InputError, check_choice
-from soar_jax.data.columns import DATETIME
+from soar_jax.data.columns import CATEGORY, DATETIME
 from soar_jax.data.columns import NUMBER as KIND_NUMBER
 from soar_jax.data.read_column import ZONELESS, refuse_zone
 from soar_jax.export.content import (
@@ -54,6 +55,7 @@ def sql_of(
         raise InputError(f"There is no dialect {dialect!r}; {hint}")
     writer = DIALECTS[dialect]
     storages = storages_of(content, dict(types or {}))
+    refuse_strict(content, storages)
     names = [column.name for column in content.columns]
     writer.check_names(names if key is None or key in names else [*names, key])
     if key is not None and writer.folded(key) in OUTPUTS:
@@ -102,16 +104,22 @@ def storages_of(content: ModelContent, types: Mapping[str, str]) -> dict[str, st
 
 
 def _refuse(column: ExportedColumn, storage: str) -> None:
-    """Refuse a type that `predict` refuses, and strict reading of text, of which an engine makes NULL."""
+    """Refuse a type that `predict` refuses."""
     contract = column.contract
     contract.refuse(_STORED.get(storage, storage))
     if storage in ("date", "timestamp"):
         refuse_zone(column.name, contract.zone, ZONELESS)
-    if contract.strict and contract.kind in (KIND_NUMBER, DATETIME) and storage in ("text", UNKNOWN):
-        raise InputError(
-            f"Column {column.name!r} was declared strict, but an engine takes text that it cannot read for missing. "
-            "Say with types how the table stores it, if not as text, or fit without strict."
-        )
+
+
+def refuse_strict(content: ModelContent, storages: Mapping[str, str]) -> None:
+    """Refuse strict reading of text, as an engine makes NULL of what it cannot read."""
+    for column in content.columns:
+        contract = column.contract
+        if contract.strict and contract.kind != CATEGORY and storages[column.name] in ("text", UNKNOWN):
+            raise InputError(
+                f"Column {column.name!r} was declared strict, but an engine takes text that it cannot read for "
+                "missing. Say with types how the table stores it, if not as text, or fit without strict."
+            )
 
 
 def _qualified(writer: Dialect, what: str, name: str | Sequence[str]) -> str:
@@ -126,15 +134,7 @@ def _select(
 ) -> str:
     """Nest five queries: cells, readings, rules, state, answer; columns are carried along by names of their own."""
     numbered = {column.name: i + 1 for i, column in enumerate(content.columns)}
-    cells, readings = [], []
-    for column in content.columns:
-        i, storage = numbered[column.name], storages[column.name]
-        source = f"source.{writer.identifier(column.name)}"
-        cell = Cell(f"value_{i}", f"text_{i}", f"word_{i}", f"type_{i}", storage, column)
-        read = [f"{_reading(writer, cell, reading)} AS {reading}_{i}" for reading in column.readings]
-        offered = _cell(writer, source, cell)
-        cells += [f"{sql} AS {name}" for name, sql in offered.items() if re.search(rf"\b{name}\b", " ".join(read))]
-        readings += read
+    cells, readings = _cells_and_readings(content.columns, writer, storages)
     flags = [f"{_flag(writer, rule, numbered)} AS fired_{rule.id}" for rule in content.rules]
     state = f"{_state(content.rules)} AS state"
     fired = f"{_fired(content.rules)} AS rules"
@@ -151,6 +151,53 @@ def _select(
         query = _query([*carried, *columns], f"(\n{query}{writer.fence}\n{'  ' * depth}) AS {alias}", depth)
     last = [f"{alias} AS {writer.identifier(name)}" for alias, name in carried.items()]
     return _query([*last, *answer], f"(\n{query}\n) AS judged", 0)
+
+
+def _cells_and_readings(
+    columns: Sequence[ExportedColumn], writer: Dialect, storages: Mapping[str, str], counted: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Write the columns of the two innermost queries."""
+    cells, readings = [], []
+    for i, column in enumerate(columns, 1):
+        source = f"source.{writer.identifier(column.name)}"
+        cell = Cell(f"value_{i}", f"text_{i}", f"word_{i}", f"type_{i}", storages[column.name], column)
+        read = [f"{_reading(writer, cell, reading)} AS {reading}_{i}" for reading in column.readings]
+        read += [f"CASE WHEN {writer.missing(cell)} THEN 0 ELSE 1 END AS present_{i}"] * (column.name in counted)
+        offered = _cell(writer, source, cell)
+        cells += [f"{sql} AS {name}" for name, sql in offered.items() if re.search(rf"\b{name}\b", " ".join(read))]
+        readings += read
+    return cells, readings
+
+
+def count_over(
+    content: ModelContent, dialect: str, table: str, types: Mapping[str, str], may_be_text: Sequence[str]
+) -> tuple[str, list[ExportedColumn]]:
+    """Write a SELECT that counts values that the fit never saw, or that cannot be read, and the columns it counts.
+
+    It has two columns for each one: ``present_1``, ``odd_1``, ``present_2`` and so on. Levels are counted where the
+    contract names some, numbers and dates where they may be text.
+    """
+    writer, asked = DIALECTS[dialect], []
+    for column in content.columns:
+        contract = column.contract
+        bare = replace(column, levels=(), numbers=(), moments=(), reads_missing=False)
+        if contract.kind == CATEGORY and contract.levels:
+            asked.append(replace(bare, levels=contract.known_levels))
+        elif contract.kind == KIND_NUMBER and column.name in may_be_text:
+            asked.append(replace(bare, numbers=(0.0,)))
+        elif contract.kind == DATETIME and column.name in may_be_text:
+            asked.append(replace(bare, moments=(0.0,)))
+    storages = {column.name: types.get(column.name, UNKNOWN) for column in asked}
+    cells, readings = _cells_and_readings(asked, writer, storages, list(storages))
+    counts = []
+    for i, column in enumerate(asked, 1):
+        known = ", ".join(map(writer.text, column.levels))
+        (reading,) = column.readings
+        odd = f"{reading}_{i} NOT IN ({known})" if known else f"{reading}_{i} IS NULL AND present_{i} = 1"
+        counts += [f"SUM(present_{i}) AS present_{i}", f"SUM(CASE WHEN {odd} THEN 1 ELSE 0 END) AS odd_{i}"]
+    query = _query(cells, f"{writer.identifier(table)} AS source", 2)
+    query = _query(readings, f"(\n{query}{writer.fence}\n  ) AS cells", 1)
+    return _query(counts, f"(\n{query}{writer.fence}\n) AS readings", 0), asked
 
 
 def _query(columns: Sequence[str], source: str, depth: int) -> str:
