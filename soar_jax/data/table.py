@@ -57,20 +57,21 @@ def _frame_of_array(X: Any) -> pd.DataFrame:
 
 
 def has_names(X: Any) -> bool:
-    """Whether a table names its columns; a pandas frame numbers them when nobody does."""
+    """Whether a table names its columns; a pandas frame numbers them 0, 1, 2, ... when nobody does."""
     if isinstance(X, pd.DataFrame):
-        return not isinstance(X.columns, pd.RangeIndex)
+        is_numbered = pd.api.types.is_integer_dtype(X.columns) and X.columns.equals(pd.RangeIndex(X.shape[1]))
+        return not is_numbered
     return not isinstance(X, np.ndarray | list | tuple) and hasattr(X, "columns")
 
 
 def match_names(X: Any, names: Sequence[str], model: str, contract: Contract | None = None) -> pd.DataFrame:
     """Give a table the names that ``model`` was fitted on.
 
-    A table without names is matched by position and must have every column; with names any order and further
-    columns are fine.
+    A table without names is matched by position and must have every column; with names, or where its columns have the
+    numbers that the model knows as names, any order and further columns are fine.
     """
     frame = as_frame(X)
-    if has_names(X):
+    if has_names(X) or set(names) <= set(frame.columns):
         return frame
     if not isinstance(X, pd.DataFrame):
         if frame.shape[1] != len(names):

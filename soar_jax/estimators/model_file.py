@@ -84,7 +84,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "positive_index": model._positive_index,
         "num_features": model.n_features_in_,
-        "has_feature_names": hasattr(model, "feature_names_in_"),
+        "has_feature_names": model._contract.has_names,
         "columns": model._column_names,
         "contract": model._contract.to_dict(),
         "rules": [{k: v.item() if isinstance(v, np.generic) else v for k, v in rule.items()} for rule in rules],
