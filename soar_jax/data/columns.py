@@ -228,11 +228,16 @@ def level_text(value: Any) -> str:
 
 def _is_spelt_otherwise(series: pd.Series) -> bool:
     """Whether a column of single precision has fractions: 0.2 is 0.20000000298 there, and no level of its own CSV."""
-    dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
-    if dtype.kind != "f" or dtype.itemsize >= np.dtype(np.float64).itemsize:
+    if not is_single(series):
         return False
     present = series.dropna()
     return bool((present != present.round()).any())
+
+
+def is_single(series: pd.Series) -> bool:
+    """Whether a column holds numbers of less than double precision."""
+    dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
+    return bool(dtype.kind == "f" and dtype.itemsize < np.dtype(np.float64).itemsize)
 
 
 def infer_kind(series: pd.Series) -> str:

@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning, UnseenLevelsWarning
+from soar_jax._base import (
+    DataWarning,
+    InputError,
+    LevelOrderWarning,
+    Plain,
+    UnreadableValuesWarning,
+    UnseenLevelsWarning,
+)
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text
-from soar_jax.data.learn_column import Learnt
+from soar_jax.data.learn_column import NULL_WORDS, Learnt
 from soar_jax.data.read_column import Read, contradicts, read_column, refuse_storage, storage_of, without_words
 from soar_jax.data.spelling import short_name
 
@@ -186,7 +193,10 @@ class Contract:
                 values = ColumnValues(read.series, column.kind)
                 known = column.known_levels
                 is_new = np.array([*(text not in known for text in values.level_texts), False])
-                warn_of_unseen(column, int(is_new[values.levels[0]].sum()), int((~values.is_missing).sum()))
+                present = int((~values.is_missing).sum())
+                is_same = storage_of(series) in (column.read_as, "text", "category")
+                warn_of_unseen(column, int(is_new[values.levels[0]].sum()), present, is_same=is_same)
+                warn_of_nulls(column, read.series, values)
         for column, read in counts:
             refuse_or_warn(column, read, warn=warn)
         declared = {column.name: column.kind for column in self.columns if column.is_declared}
@@ -259,9 +269,33 @@ class Contract:
         return replace(self, columns=tuple(columns), _by_name={})
 
 
-def warn_of_unseen(column: ColumnContract, unseen: int, present: int) -> None:
-    """Warn where most values of a column are levels that the model never saw: it was read or written another way."""
-    if present >= FEWEST_UNSEEN and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
+def warn_of_nulls(column: ColumnContract, series: pd.Series, values: ColumnValues) -> None:
+    """Warn where a word such as "None" was a level at the fit and is missing here, or the reverse."""
+    missing = int(values.is_missing.sum())
+    texts = set(values.level_texts)
+    if column.words and missing > column.missing * len(series) and not texts & set(column.words):
+        warnings.warn(
+            f"{missing:,} of {len(series):,} values of {short_name(column.name)} are missing, where at the fit it had "
+            f"the level {column.words[0]!r}; that may be the work of a reader of tables.",
+            DataWarning,
+            stacklevel=5,
+        )
+    spelt = [word for word in NULL_WORDS if word in texts and word not in column.known_levels]
+    if spelt and not column.words:
+        warnings.warn(
+            f"{short_name(column.name)} has values such as {spelt[0]!r}, which was no level at the fit and means a "
+            "missing value to many readers of tables; the model takes it for a level that it never saw.",
+            UnseenLevelsWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_unseen(column: ColumnContract, unseen: int, present: int, *, is_same: bool = True) -> None:
+    """Warn where most values of a column are levels that the model never saw: it was read or written another way.
+
+    ``is_same``: its values are of the type that they had at the fit; of others a single one is enough.
+    """
+    if present >= (FEWEST_UNSEEN if is_same else 1) and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
         warnings.warn(
             f"{unseen:,} of {present:,} values of {short_name(column.name)} are levels that the model never saw, and "
             "for its rules any other value. Were they written another way at the fit (007 and 7, True and yes)?",

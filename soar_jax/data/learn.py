@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import Plain
+from soar_jax._base import DataWarning, Plain
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text, plain_value
 from soar_jax.data.contract import FEWEST_ROWS, MISSING, MOST_LEVELS, ColumnContract, Contract, refuse_or_warn
 from soar_jax.data.declared import Declared, read_declarations
@@ -16,6 +17,7 @@ from soar_jax.data.learn_column import Learnt, learn_column
 from soar_jax.data.literals import Literal
 from soar_jax.data.moments import moment_text
 from soar_jax.data.read_column import Read, without_words
+from soar_jax.data.spelling import short_list
 
 _STEPS = (("day", 86_400_000_000), ("second", 1_000_000), ("microsecond", 1))
 
@@ -36,6 +38,16 @@ def learn_contract(
         if learnt.series is not given:
             found[name] = learnt.series
         columns.append(_describe(learnt, declared[name], len(frame)))
+    nulls = {column.name: column.words for column in columns if column.kind == CATEGORY and column.words}
+    if nulls:
+        spelt = dict.fromkeys(repr(word) for words in nulls.values() for word in words)
+        empty = " A text file cannot hold an empty text beside a missing value." if "''" in spelt else ""
+        warnings.warn(
+            f"Levels of {short_list(nulls)} mean a missing value to many readers of tables ({short_list(spelt)}), so "
+            f"that one row may be read in two ways.{empty} Write such cells otherwise, or leave them out.",
+            DataWarning,
+            stacklevel=5,
+        )
     kinds_given = {name: one.kind for name, one in declared.items() if one.kind is not None}
     if found or kinds_given:
         frame = frame.assign(**found) if found else frame.copy(deep=False)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from soar_jax._base import FloatArray, InputError, Plain
 from soar_jax.data.cells import moments_in, numbers_in
-from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, level_text
+from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, is_single, level_text
 from soar_jax.data.spelling import short_name
 
 ZONELESS, UTC = "none", "utc"
@@ -95,6 +95,10 @@ def _read_levels(series: pd.Series, read_as: str) -> Read:
     if read_as == "number" and storage_of(series) in ("text", "category"):  # 1, 1.0 and 1e0 are one number
         numbers = numbers_in(series)
         series = series.astype(object).where(np.isnan(numbers), numbers)
+    elif read_as == "number" and is_single(series):  # 0.1 of single precision is what is written 0.1
+        codes, uniques = pd.factorize(series)
+        written = [float(str(np.float32(value))) for value in uniques]
+        series = pd.Series(np.array([*written, np.nan])[codes], index=series.index, name=series.name)
     return Read(series, 0, 0)
 
 

@@ -66,11 +66,16 @@ def predict_lazily(table: Any, content: ModelContent, keep: Sequence[str] | None
 
 def _refuse_type(contract: ColumnContract, dtype: Any) -> None:
     """Refuse a column of a type that `predict` refuses in a frame."""
+    contract.refuse(_kind(dtype))
+    if _kind(dtype) == "datetime" and contract.kind == DATETIME:
+        refuse_zone(contract.name, contract.zone, UTC if dtype.is_timestamp() and dtype.timezone else ZONELESS)
+
+
+def _kind(dtype: Any) -> str:
+    """Say what a column's cells are, in the words of `soar_jax.data.read_column.storage_of`."""
     is_moment = dtype.is_date() or dtype.is_timestamp()
     kinds = (("datetime", is_moment), ("boolean", dtype.is_boolean()), ("number", dtype.is_numeric()))
-    contract.refuse(next((kind for kind, holds in kinds if holds), "text"))
-    if is_moment and contract.kind == DATETIME:
-        refuse_zone(contract.name, contract.zone, UTC if dtype.is_timestamp() and dtype.timezone else ZONELESS)
+    return next((kind for kind, holds in kinds if holds), "text")
 
 
 def _compare_values(table: Any, content: ModelContent, types: Mapping[str, str]) -> None:
@@ -88,7 +93,8 @@ def _compare_values(table: Any, content: ModelContent, types: Mapping[str, str])
     found = Engine(table).fetch("compare the columns with those of the fit", counts).fillna(0).iloc[0].tolist()
     for column, present, odd in zip(asked, found[::2], found[1::2], strict=True):
         if column.contract.kind == CATEGORY:
-            warn_of_unseen(column.contract, int(odd), int(present))
+            is_same = _kind(table[column.name].type()) in ("text", column.contract.read_as)
+            warn_of_unseen(column.contract, int(odd), int(present), is_same=is_same)
         elif odd:
             refuse_or_warn(column.contract, Read(pd.Series(), int(odd), int(present)))
 

@@ -152,6 +152,7 @@ def test_codes_with_leading_zeros_are_the_same_from_memory_and_from_a_file(tmp_p
     assert column.kind == "category" and "007" in column.levels
 
 
+@pytest.mark.filterwarnings("ignore:Levels of.*mean a missing value")
 def test_levels_that_read_as_missing_elsewhere_stay_levels_where_they_were_seen(tmp_path):
     memory, file = states_of_codes(tmp_path, ["NA", "None", "EU", "US"] * 50, "NA")
     assert sum(memory) == 50 and memory == file
@@ -298,6 +299,7 @@ def first_table():
     )
 
 
+@pytest.mark.filterwarnings("ignore::soar_jax._base.DataWarning")
 @settings(max_examples=40)
 @given(rows=TABLE)
 def test_one_table_in_five_forms_gives_the_same_rules_firing(rows, tmp_path_factory):

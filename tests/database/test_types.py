@@ -69,6 +69,7 @@ def test_28_2_predict_table_refuses_what_predict_refuses(model, values):
     [
         ({"answer": True}, UnseenLevelsWarning),
         ({"code": 7}, UnseenLevelsWarning),
+        ({"code": [7.0] + [None] * 39}, UnseenLevelsWarning),
         ({"answer": ["yes"] * 15 + ["YES"] * 25}, UnseenLevelsWarning),
         ({"n": ["1.5"] * 30 + ["x"] * 10}, UnreadableValuesWarning),
         ({"local": ["2024-02-01"] * 39 + ["x"]}, UnreadableValuesWarning),

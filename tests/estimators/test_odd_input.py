@@ -193,6 +193,7 @@ def test_odd_csv_gives_one_line(tmp_path, capsys, text, message):
     assert re.search(message, error)
 
 
+@pytest.mark.filterwarnings("ignore:Levels of.*mean a missing value")
 def test_csv_dates_and_the_word_none_are_read(tmp_path, capsys):
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.where(Y, 200, 0) + np.arange(120) % 50, unit="D")
     table = pd.DataFrame(

@@ -40,7 +40,7 @@ class TypedDialect(Dialect):
         """Name a cell's level: one of those of its column, some other text, or NULL where it is missing."""
         levels = cell.column.levels
         storage, other = cell.storage, self.text(other_than(levels))
-        if storage == "text":
+        if storage == "text" or (storage == "real" and cell.column.reads_numbers):
             return self._level_of_cell(cell)
         if storage == "boolean":
             return f"CASE WHEN {cell.value} THEN '1' WHEN NOT {cell.value} THEN '0' END"
@@ -50,10 +50,11 @@ class TypedDialect(Dialect):
             return self._level_of(self.moment(cell), moments_of(levels), other, f"{cell.value} IS NULL")
         if storage in ("double", "real"):
             return self._level_of(self.number_of(cell), floats_of(levels), other, self.missing(cell))
+        # as a level, 0.1 of single precision is what is written 0.1
+        as_real = (self.parsed_number if cell.column.reads_numbers else self._widened)(cell.word)
         parts = [
             f"WHEN {self.missing(cell)} THEN NULL",
-            f"WHEN {self.has_type(cell, 'real')} THEN "
-            + self._level_of(self._widened(cell.word), floats_of(levels), other),
+            f"WHEN {self.has_type(cell, 'real')} THEN " + self._level_of(as_real, floats_of(levels), other),
             f"WHEN {self.has_type(cell, 'double', 'decimal')} THEN "
             + self._level_of(self.parsed_number(cell.word), floats_of(levels), other),
             f"WHEN {self.has_type(cell, 'timestamp', 'instant')} THEN "
