@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
+from soar_jax import BOAClassifier, DataWarning, InputError, SOARClassifier, datasets
 from soar_jax._hundred import fixed, share_in_two, share_out
+from soar_jax.data.learn import learn_contract
 from soar_jax.report.numbers import of_hundred, per_cent, ratio, share_of, span, tenths
 from tests.conftest import coverage
 from tests.reasons.models import make_model
@@ -281,6 +282,22 @@ def test_28_4_the_headline_does_not_count_a_state_of_few_rows_as_none(tmp_path, 
     assert report.answered == answered and f"For {answered} of 100 rows" in said
     assert f"for fewer than 10 of the {rows:,} rows no rule speaks" in said
     assert report.unanswered not in ("0", "about 0") and sum(report.states[3].dots) <= 10
+
+
+def test_28_6_the_form_offers_times_of_day_where_the_column_had_them_and_choices_by_place(tmp_path):
+    levels = ["", " ", "a\r\nb", "a\nb"]
+    rules = [[("a", "==", level)] for level in levels] + [[("t", "<=", "2024-02-03")], [("d", "<=", "2024-02-03")]]
+    days = pd.Series(pd.date_range("2024-02-01", periods=20))
+    X = pd.DataFrame({"a": levels * 5, "t": days + pd.Timedelta("10h"), "d": days})
+    model = make_model(rules, [], columns=list(X))
+    with pytest.warns(DataWarning):
+        model._contract = learn_contract(X, None, has_names=True)[1]
+    path = tmp_path / "r.html"
+    report = model.report(path, X, np.arange(20) % 2)
+    a, t, d = report.engine["columns"]
+    assert [value for value, _ in a["options"]][:4] == levels and t["hasTime"] and not d["hasTime"]
+    page = path.read_text(encoding="utf-8")
+    assert '<option value="">not known</option><option value="0">' in page and '<option value="4">any other' in page
 
 
 def test_what_was_not_checked_and_what_a_constant_answer_does_as_well_is_said(tmp_path):
