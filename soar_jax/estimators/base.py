@@ -190,6 +190,7 @@ class RuleSetClassifier(
         before = dict(self.__dict__)
         try:
             self._check_parameters()
+            self._draw_seed()
             self._checkpoints = None if checkpoint is None else _checkpoint_folder(checkpoint)
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
             given = self._read_constraints(frame)
@@ -292,15 +293,15 @@ class RuleSetClassifier(
         self._contract = self._contract.with_notes(find_suspects(frame, self._contract, is_true[used]))
         return frame, is_true[used], weights[used]
 
-    def _seed(self) -> int:
-        """Return the one seed of a fit."""
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _draw_seed(self) -> None:
+        """Draw the one seed of a fit: rows that are set aside and all searches follow from it."""
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _hold_out(self, is_true: BoolArray) -> BoolArray:
         """Say which rows are kept out of the fit."""
         if not self.holdout:
             return np.zeros(len(is_true), dtype=bool)
-        return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self._seed(), 3])))
+        return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self.seed_, 3])))
 
     def _candidates_of(
         self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray, given: Constraints
@@ -314,7 +315,14 @@ class RuleSetClassifier(
 
     def _scoring_rows(self, is_true: BoolArray) -> BoolArray:
         """Say which rows score the rules of an honest fit."""
-        return split_rows(is_true, 0.5, np.random.Generator(np.random.Philox(key=[self._seed(), 4])))
+        return split_rows(is_true, 0.5, np.random.Generator(np.random.Philox(key=[self.seed_, 4])))
+
+    def _counted_rows(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows the fit counted: those not held out, and of an honest fit those that score."""
+        counted = ~self._hold_out(is_true)
+        if self.honest:
+            counted[counted] = self._scoring_rows(is_true[counted])
+        return counted
 
     def _find_positive(self) -> int:
         if self.positive is None:
@@ -342,7 +350,7 @@ class RuleSetClassifier(
                 replace(settings, **changes),
                 power=resolve_power(self.power, layout.num_positives, layout.num_negatives),
                 single=self._single,
-                seed=self._seed(),
+                seed=self.seed_,
                 time_budget=None if time_left is None else max(0.0, time_left),
                 progress=bar,
                 mesh=current_mesh(),
