@@ -11,7 +11,6 @@ from soar_jax import (
     InputError,
     Literal,
     NothingFoundWarning,
-    NothingFoundWarning,
     Opinion,
     RulePrior,
     SOARClassifier,
