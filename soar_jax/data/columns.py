@@ -251,6 +251,10 @@ def infer_kind(series: pd.Series) -> str:
         raise InputError(
             f"Column {series.name!r} holds time spans; give a number instead, for example its .dt.total_seconds()."
         )
+    if isinstance(dtype, pd.PeriodDtype) or pd.api.types.infer_dtype(series, skipna=True) == "period":
+        raise InputError(
+            f"Column {series.name!r} holds periods; turn them into dates, for example by .dt.to_timestamp()."
+        )
     if pd.api.types.is_complex_dtype(dtype):
         raise InputError(f"Column {series.name!r}: Complex data not supported; give its parts as two columns.")
     if pd.api.types.is_numeric_dtype(dtype):

@@ -28,8 +28,6 @@ from soar_jax.data.learn_column import NULL_WORDS, Learnt
 from soar_jax.data.read_column import Read, contradicts, read_column, refuse_storage, storage_of, without_words
 from soar_jax.data.spelling import short_name
 
-LIMIT = 0.5
-"""Share of a column's present values that may be unreadable; above it a column that rules read is refused."""
 UNSEEN_SHARE, FEWEST_UNSEEN = 0.5, 10
 """Share of the values of a column that may be levels never seen without a warning, from so many values on."""
 FEWEST_ROWS = 5
@@ -312,7 +310,7 @@ def refuse_or_warn(column: ColumnContract | Learnt, read: Read, *, warn: bool = 
     counted = f"{good:,} of {read.num_present:,} values of {name} are {what}; {wrong:,} {verb} not"
     if column.strict:
         raise InputError(f"{counted}, and strict reading was asked for. Mend or blank them.")
-    if wrong > LIMIT * read.num_present:
+    if read.is_mostly_unreadable:
         form = "2024-12-31" if column.form is None else column.form
         advice = f"write dates as {form}" if column.kind == DATETIME else "write numbers as 148.0"
         raise InputError(f"{counted}: too many to treat as missing. Mend the column ({advice}), or blank those cells.")

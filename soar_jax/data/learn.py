@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from soar_jax.data.declared import Declared, read_declarations
 from soar_jax.data.learn_column import Learnt, learn_column
 from soar_jax.data.literals import Literal
 from soar_jax.data.moments import moment_text
-from soar_jax.data.read_column import Read, without_words
+from soar_jax.data.read_column import LARGEST_WHOLE, Read, without_words
 from soar_jax.data.spelling import short_list
 
 _STEPS = (("day", 86_400_000_000), ("second", 1_000_000), ("microsecond", 1))
@@ -38,6 +39,20 @@ def learn_contract(
         if learnt.series is not given:
             found[name] = learnt.series
         columns.append(_describe(learnt, declared[name], len(frame)))
+    large = [
+        column.name
+        for column in columns
+        if column.kind == NUMBER
+        and not (has_types and pd.api.types.is_float_dtype(frame[column.name].dtype))
+        and _loses_digits(column)
+    ]
+    if large:
+        warnings.warn(
+            f"{short_list(large)} has whole numbers beyond 2**53, of which the last digits are lost. If they are "
+            'names, declare them text: kinds={"COLUMN": "text"}.',
+            DataWarning,
+            stacklevel=5,
+        )
     nulls = {column.name: column.words for column in columns if column.kind == CATEGORY and column.words}
     if nulls:
         spelt = dict.fromkeys(repr(word) for words in nulls.values() for word in words)
@@ -53,6 +68,12 @@ def learn_contract(
         frame = frame.assign(**found) if found else frame.copy(deep=False)
         frame.attrs = {**frame.attrs, KINDS: kinds_given}
     return frame, Contract(tuple(columns), has_names, tuple(missing_words), len(frame))
+
+
+def _loses_digits(column: ColumnContract) -> bool:
+    """Whether the range of a column goes beyond the whole numbers that float64 tells apart."""
+    ends = [abs(float(end)) for end in (column.low, column.high) if end is not None]
+    return any(LARGEST_WHOLE < end < math.inf and end.is_integer() for end in ends)
 
 
 def _describe(learnt: Learnt, declared: Declared, num_rows: int) -> ColumnContract:

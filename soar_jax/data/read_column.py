@@ -13,8 +13,10 @@ from soar_jax.data.cells import moments_in, numbers_in
 from soar_jax.data.columns import CATEGORY, DATETIME, NUMBER, is_single, level_text
 from soar_jax.data.spelling import short_name
 
+LIMIT, FEWEST = 0.5, 10
+"""Share of a column's present values that may be unreadable, where there are so many: above it it is refused."""
 ZONELESS, UTC = "none", "utc"
-_LARGEST_WHOLE = 2.0**53
+LARGEST_WHOLE = 2.0**53
 _SAID = {"number": "numbers", "boolean": "truth values", "text": "text"}
 
 
@@ -24,6 +26,11 @@ class Read(NamedTuple):
     series: pd.Series
     num_unreadable: int
     num_present: int
+
+    @property
+    def is_mostly_unreadable(self) -> bool:
+        """Whether too much cannot be read to treat it as missing; of a few values nobody can tell."""
+        return self.num_present >= FEWEST and self.num_unreadable > LIMIT * self.num_present
 
 
 def storage_of(series: pd.Series) -> str:  # noqa: PLR0911
@@ -69,7 +76,7 @@ def without_words(series: pd.Series, words: Sequence[str]) -> pd.Series:
 
 def as_numbers(series: pd.Series, numbers: FloatArray) -> pd.Series:
     """Put numbers that were read in place of a column."""
-    is_whole = len(numbers) and bool((np.abs(numbers) < _LARGEST_WHOLE).all() and (numbers == np.round(numbers)).all())
+    is_whole = len(numbers) and bool((np.abs(numbers) < LARGEST_WHOLE).all() and (numbers == np.round(numbers)).all())
     return pd.Series(numbers.astype(np.int64) if is_whole else numbers, index=series.index, name=series.name)
 
 

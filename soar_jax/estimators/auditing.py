@@ -82,6 +82,7 @@ class AuditingMixin(PredictionMixin):
         if not (isinstance(level, Real) and 0 < level < 1):
             raise InputError(f"level must lie strictly between 0 and 1, got {level!r}.")
         check_whole("num_draws", num_draws, 100)
+        check_whole("random_state", random_state, 0)
         frame = self._frame(X)
         groups, column = pick_groups(frame, by)
         is_true = is_positive(y, len(frame), self.classes_, self._label(0))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state, metadata_routing
+from sklearn.utils import check_consistent_length, metadata_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,6 +26,7 @@ from soar_jax._base import (
     check_choice,
     check_seconds,
     check_whole,
+    draw_seed,
 )
 from soar_jax._progress import ProgressBar, announce
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
@@ -33,7 +34,7 @@ from soar_jax.candidates.constraints import Constraints
 from soar_jax.control.edits import known_literals
 from soar_jax.data.columns import level_text
 from soar_jax.data.contract import MISSING
-from soar_jax.data.labels import counted_weights, plain_labels
+from soar_jax.data.labels import alike, counted_weights, plain_labels
 from soar_jax.data.learn import learn_contract
 from soar_jax.data.suspects import find_suspects
 from soar_jax.data.table import as_frame, has_names
@@ -285,7 +286,7 @@ class RuleSetClassifier(
             raise InputError(
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(labels)}, with {len(self.classes_)} classes; "
-                "for more classes use sklearn.multiclass.OneVsRestClassifier."
+                f"for more classes use sklearn.multiclass.OneVsRestClassifier.{alike(labels)}"
             )
         self._positive_index = self._find_positive()
         is_true = labels == self.classes_[self._positive_index]
@@ -295,7 +296,7 @@ class RuleSetClassifier(
 
     def _draw_seed(self) -> None:
         """Draw the one seed of a fit: rows that are set aside and all searches follow from it."""
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.seed_ = draw_seed(self.random_state)
 
     def _hold_out(self, is_true: BoolArray) -> BoolArray:
         """Say which rows are kept out of the fit."""

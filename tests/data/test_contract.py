@@ -100,14 +100,14 @@ def test_day_first_text_is_no_date_unless_its_format_is_declared():
     assert column.kind == "datetime" and series[12] == pd.Timestamp("2020-01-13")
     assert read(contract, pd.Series(["03/02/2020"]))[0] == pd.Timestamp("2020-02-03")
     with pytest.raises(InputError, match="too many"):
-        read(contract, pd.Series(["2020-02-03"]))
+        read(contract, pd.Series(["2020-02-03"] * 10))
 
 
 def test_day_first_text_where_iso_dates_were_fitted_is_refused():
     _, _, contract = learn(pd.Series([f"2020-01-{1 + i % 28:02d}" for i in range(60)]))
     assert contract.columns[0].resolution == "day"
     with pytest.raises(InputError, match="write dates as 2024-12-31"):
-        read(contract, pd.Series(["03/02/2020", "04/02/2020"]))
+        read(contract, pd.Series(["03/02/2020", "04/02/2020"] * 5))
 
 
 def test_times_with_and_without_a_zone_are_not_mixed():
