@@ -72,16 +72,15 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
     """
     is_cut = (items.choices > 1).astype(np.int64)
     factors = {}
-    for column in np.unique(items.column):
-        mine = np.flatnonzero(items.column == column)
+    order = np.argsort(items.column, kind="stable")
+    columns, first = np.unique(items.column[order], return_index=True)
+    for column, mine in zip(columns, np.split(order, first[1:]), strict=True):
         factor = np.zeros((3, 3))
         factor[0, 0] = 1.0
         np.add.at(factor[1], is_cut[mine], items.choices[mine])
-        within = items.compatible_with(mine)[:, mine] if any(int(i) in items.intervals for i in mine) else None
-        for place, i in enumerate(mine if within is not None else ()):
-            for other, j in enumerate(mine[place + 1 :], place + 1):
-                if within is not None and within[place, other]:
-                    factor[2, is_cut[i] + is_cut[j]] += items.choices[i] * items.choices[j]
+        for place, other in np.argwhere(np.triu(items.take(mine).compatible(), 1)):
+            i, j = mine[place], mine[other]
+            factor[2, is_cut[i] + is_cut[j]] += items.choices[i] * items.choices[j]
         factors[int(column)] = factor
     foes: dict[int, set[int]] = {column: set() for column in factors}
     for one, other in items.apart:

@@ -7,7 +7,7 @@ points, "some other level" or "missing".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -22,6 +22,8 @@ from soar_jax.data.cells import distinct_cells, moments_in, numbers_in
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
 """Where a frame keeps the kinds that its user declared (`pandas.DataFrame.attrs`), by column."""
+MOST_CELLS = 1 << 22
+"""Cells of columns that are read together."""
 MOST_ORDERED = 1000
 """Most levels of an ordered category; one with more is read as a plain category."""
 _BINARY = 2
@@ -171,6 +173,20 @@ class ColumnValues:
         # x <= cuts[j]  if and only if  cell <= j
         cells = np.searchsorted(np.array(column.cuts), values, side="left")
         return np.where(np.isnan(values), column.missing_cell, cells)
+
+
+def number_columns(frame: pd.DataFrame, names: Iterable[str]) -> Iterator[tuple[list[str], FloatArray]]:
+    """Take columns of plain numbers many at a time: their names, and (num_rows, num_columns) float64."""
+    plain = [name for name, dtype in frame.dtypes[list(names)].items() if is_plain_number(dtype)]
+    step = max(1, MOST_CELLS // max(len(frame), 1))
+    for start in range(0, len(plain), step):
+        part = plain[start : start + step]
+        yield part, frame[part].to_numpy(dtype=np.float64)
+
+
+def is_plain_number(dtype: Any) -> bool:
+    """Whether a type is one of NumPy's numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 class TableValues:

@@ -50,7 +50,10 @@ class Items:
 
     def select(self, keep: BoolArray) -> Items:
         """Keep some of the literals."""
-        chosen = np.flatnonzero(keep)
+        return self.take(np.flatnonzero(keep))
+
+    def take(self, chosen: IntArray) -> Items:
+        """Keep the literals at some places."""
         literals, truth = tuple(self.literals[i] for i in chosen), tuple(self.truth[i] for i in chosen)
         sides = None if self.sides is None else self.sides[:, chosen]
         return Items(literals, self.column[chosen], truth, self.choices[chosen], sides, self.apart)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax._base import DataWarning, Plain
-from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text, plain_value
+from soar_jax.data.columns import (
+    CATEGORY,
+    DATETIME,
+    KINDS,
+    NUMBER,
+    ColumnValues,
+    level_text,
+    number_columns,
+    plain_value,
+)
 from soar_jax.data.contract import FEWEST_ROWS, MISSING, MOST_LEVELS, ColumnContract, Contract, refuse_or_warn
 from soar_jax.data.declared import Declared, read_declarations
 from soar_jax.data.learn_column import Learnt, learn_column
@@ -20,6 +29,7 @@ from soar_jax.data.moments import moment_text
 from soar_jax.data.read_column import LARGEST_WHOLE, Read, without_words
 from soar_jax.data.spelling import short_list
 
+_BINARY = 2
 _STEPS = (("day", 86_400_000_000), ("second", 1_000_000), ("microsecond", 1))
 
 
@@ -30,7 +40,11 @@ def learn_contract(
     declared = read_declarations(kinds, list(frame.columns))
     has_types = MISSING not in frame.attrs  # only what is read from a text file says which words are missing
     found, columns = {}, []
+    plain = dict(_plain_numbers(frame, declared))
     for name in frame.columns:
+        if name in plain:
+            columns.append(plain[name])
+            continue
         given = frame[name]
         series = without_words(given, missing_words)
         learnt = learn_column(series, declared[name], has_types=has_types)
@@ -68,6 +82,27 @@ def learn_contract(
         frame = frame.assign(**found) if found else frame.copy(deep=False)
         frame.attrs = {**frame.attrs, KINDS: kinds_given}
     return frame, Contract(tuple(columns), has_names, tuple(missing_words), len(frame))
+
+
+def _plain_numbers(frame: pd.DataFrame, declared: Mapping[str, Declared]) -> Iterator[tuple[str, ColumnContract]]:
+    """Describe columns of plain numbers of three values or more, many at a time."""
+    if not len(frame):
+        return
+    asked = [name for name, one in declared.items() if one.kind in (None, NUMBER)]
+    for names, numbers in number_columns(frame, asked):
+        ordered = np.sort(numbers, axis=0)  # missing values come last
+        present = (~np.isnan(ordered)).sum(axis=0)
+        distinct = (ordered[1:] > ordered[:-1]).sum(axis=0) + (present > 0)
+        missing = (len(frame) - present) / len(frame)
+        for i in np.flatnonzero(distinct > _BINARY):
+            ends = ordered[0, i], ordered[present[i] - 1, i]
+            low, high = (plain_value(float(end)) for end in ends)
+            one = declared[names[i]]
+            seen: dict[str, Any] = {"low": low, "high": high, "missing": float(missing[i])}
+            contract = ColumnContract(
+                names[i], NUMBER, "number", is_declared=one.kind is not None, strict=one.strict, **seen
+            )
+            yield names[i], contract
 
 
 def _loses_digits(column: ColumnContract) -> bool:
