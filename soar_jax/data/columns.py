@@ -22,7 +22,7 @@ from soar_jax.data.cells import distinct_cells, moments_in, numbers_in
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
 """Where a frame keeps the kinds that its user declared (`pandas.DataFrame.attrs`), by column."""
-MOST_CELLS = 1 << 22
+MOST_CELLS = 1 << 20
 """Cells of columns that are read together."""
 MOST_ORDERED = 1000
 """Most levels of an ordered category; one with more is read as a plain category."""
