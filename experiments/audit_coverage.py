@@ -268,7 +268,7 @@ def exact_posterior(signs, y, hyper, rng, num_draws):
     )
     names = tuple(f"s{j}" for j in range(2 * EACH))
     best = FittedPair(target, included[int(np.argmax(log_joint))], np.array([0, 1]), 1, names, "SOARClassifier")
-    return Posterior(best, draws, seconds=0.0, thin=1, power=1.0), pairs[int(np.argmax(log_joint))]
+    return Posterior(best, draws, seconds=0.0, thin=1), pairs[int(np.argmax(log_joint))]
 
 
 def from_draws(number, study):

@@ -44,9 +44,7 @@ def within_bounds(post: Posterior) -> Posterior:
     """The same draws, with the rates claimed of ambiguous rows kept within their bounds."""
     target = post.fitted.target
     cut = replace(target, hyper=target.hyper._replace(claimed=None))
-    return Posterior(
-        replace(post.fitted, target=cut), post.draws, seconds=post.seconds, thin=post.thin, power=post.power
-    )
+    return Posterior(replace(post.fitted, target=cut), post.draws, seconds=post.seconds, thin=post.thin)
 
 
 def pair_within_bounds(model: SOARClassifier, X) -> np.ndarray:

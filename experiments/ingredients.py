@@ -39,7 +39,7 @@ TABLES = {"Car, 1,200 rows": "car", "German credit, 700 rows": "german_credit"}
 def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: float) -> dict:
     """R-hat of the second half of the draws so far, against time; compilation is not counted."""
     fitted = model.fitted_pair_
-    shared = dict(num_temperatures=num_temperatures, annealed=fitted.included, plan=plan)
+    shared = dict(num_temperatures=num_temperatures, starts=fitted.included[None], plan=plan)
     run(fitted.target, seed=9, num_draws=25, num_warmup=25, **shared)
     clock, start = [], time.perf_counter()
 
@@ -56,7 +56,7 @@ def history(model: SOARClassifier, plan: Plan, num_temperatures: int, seconds: f
         progress=note,
         **shared,
     )
-    post = Posterior(fitted, draws, seconds=seconds, thin=1, power=1.0)
+    post = Posterior(fitted, draws, seconds=seconds, thin=1)
     series = post.functionals
     points = []
     for blocks in np.unique(np.geomspace(4, len(clock), 12).astype(int)) if len(clock) >= 4 else []:

@@ -118,3 +118,22 @@ def rare_table(seed: int, num_rows: int = 200_000, num_columns: int = 12) -> tup
         covered |= np.all([X[text.split(" = ")[0]] == text.split(" = ")[1] for text in rule], axis=0)
     y = generator.random(num_rows) < np.where(covered, 0.7 * 0.01 / covered.mean(), 0.003 / (1 - covered.mean()))
     return X, y.astype(int)
+
+
+def two_readings_table(seed: int, num_readings: int = 2, num_rows: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns that tell the label equally well and independently of each other, each with a dozen near-copies.
+
+    With one rule per side only one of the columns can be read. A pair that reads one of them for the positive and
+    another for the negative class is worth far less, so that nothing leads from one reading to the other step by step.
+    """
+    generator = np.random.default_rng(seed)
+    y = np.repeat([0, 1], num_rows // 2)
+    columns = {}
+    for reading in "uv"[:num_readings]:
+        wrong = np.concatenate([generator.permutation(num_rows // 2) < 0.15 * num_rows // 2 for _ in range(2)])
+        column = y ^ wrong
+        columns[reading] = column
+        for copy in range(12):
+            flipped = generator.permutation(num_rows) < 0.03 * num_rows
+            columns[f"{reading}{copy}"] = column ^ flipped
+    return pd.DataFrame({name: np.where(values, "yes", "no") for name, values in columns.items()}), y

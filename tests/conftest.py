@@ -65,7 +65,7 @@ def log_joint_of_cover(positive, negative, y, weights, sizes, priors):
         prior = [priors["states"][state][name] for name in ("alpha", "beta", "low", "high")]
         hits = weights[mask & (y == speaks_positive)].sum()
         misses = weights[mask & (y != speaks_positive)].sum()
-        total += log_state(hits, misses, prior)
+        total += priors["power"] * log_state(hits, misses, prior)
     for side, name in enumerate(("positive", "negative")):
         rule = priors["rules"][name]
         total += log_rules(sizes[side], *(np.array(rule[part]) for part in ("searched", "alpha", "beta"))).sum()

@@ -13,7 +13,7 @@ from soar_jax.score.target import Target
 from tests.oracles import log_doubt_constant, log_rules, log_state
 
 
-def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False, bounded=False):
+def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=False, bounded=False, power=1.0):
     """A target with random covers and weights; also its boolean covers and the weights of its rows.
 
     ``bounded`` makes priors as the default does: consensus beyond two bounds, ambiguous between them, and doubt about
@@ -46,7 +46,7 @@ def random_target(seed, num_patterns=(6, 5), num_rows=40, max_weight=3, single=F
     searched = pool_size + rng.integers(0, 20, pool_size.shape)
     hyper = Hyperparameters(
         alpha, beta, low, high, np.stack([kind, kind]), rule_alpha, rule_beta, searched.astype(float), pool_size,
-        log_doubt=np.log(5.0) if bounded else 0.0,
+        log_doubt=np.log(5.0) if bounded else 0.0, power=power,
     )  # fmt: skip
     return Target(tuple(pools), layout, hyper, single), covers, (positives, negatives)
 
@@ -57,9 +57,9 @@ def random_problem(*args, **kwargs):
     return target.problem, target.pools, covers, weights, target.hyper
 
 
-def tiny_target(bounded=False):
+def tiny_target(bounded=False, power=1.0):
     """Three candidates per side, small enough to list all 64 pairs, many of which are probable."""
-    return random_target(12 if bounded else 5, num_patterns=(3, 3), num_rows=30, bounded=bounded)
+    return random_target(12 if bounded else 5, num_patterns=(3, 3), num_rows=30, bounded=bounded, power=power)
 
 
 def constrain(target, num_required, max_rules):
@@ -99,7 +99,10 @@ def pack_counts(positives, negatives):
 
 
 def enumerate_log_joints(covers, weights, pools, hyper):
-    """Log joint of every pair of subsets: (2**num_positive, 2**num_negative); see also `log_constant`."""
+    """Log joint of every pair of subsets: (2**num_positive, 2**num_negative); see also `log_constant`.
+
+    The whole likelihood, integrals of the prior included, is raised to the power.
+    """
     positives, negatives = weights
     subsets, covered, log_prior = [], [], []
     for side in (0, 1):
@@ -123,7 +126,7 @@ def enumerate_log_joints(covers, weights, pools, hyper):
         p = (left * positives) @ right.T
         n = (left * negatives) @ right.T
         hits, misses = (p, n) if s in (0, 2) else (n, p)
-        value += log_state(hits, misses, (hyper.alpha[s], hyper.beta[s], hyper.low[s], hyper.high[s]))
+        value += hyper.power * log_state(hits, misses, (hyper.alpha[s], hyper.beta[s], hyper.low[s], hyper.high[s]))
     return value, subsets
 
 

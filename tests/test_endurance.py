@@ -14,7 +14,7 @@ from soar_jax import SOARClassifier
 from tests.conftest import random_table
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and devices are those of Linux")
-MODEL = Path(__file__).parent / "files" / "model_v4.json"
+MODEL = Path(__file__).parent / "files" / "model.json"
 
 
 def new_rows(num_rows):

@@ -59,7 +59,7 @@ def test_a_table_with_too_many_fields_is_refused_in_one_line(tmp_path):
 @pytest.mark.filterwarnings("ignore::soar_jax.UnreadableValuesWarning")
 @pytest.mark.parametrize("path", sorted((CORPUS / "csv_tables").iterdir()), ids=lambda path: path.name)
 def test_tables_of_the_corpus_are_read_or_refused(path):
-    model = SOARClassifier.load(TOP / "tests" / "files" / "model_v4.json")
+    model = SOARClassifier.load(TOP / "tests" / "files" / "model.json")
     try:
         table = read_table(path)
         assert len(model.predict_state(table)) == len(table)
@@ -69,7 +69,7 @@ def test_tables_of_the_corpus_are_read_or_refused(path):
 
 @pytest.mark.parametrize("field", ["estimator", "soar_jax_version", "new\nfield", "parameters"])
 def test_a_model_file_with_line_breaks_in_its_words_is_refused_in_one_line(field):
-    content = json.loads((TOP / "tests" / "files" / "model_v4.json").read_text(encoding="utf-8"))
+    content = json.loads((TOP / "tests" / "files" / "model.json").read_text(encoding="utf-8"))
     content[field] = {"a\nb": {"c\nd": 1}} if field == "parameters" else "SOAR\nClassifier"
     if field == "soar_jax_version":
         content["format_version"] = 99

@@ -165,9 +165,8 @@ def programs(target: Target, included: np.ndarray) -> dict[str, tuple[Callable[.
         seed=0,
         num_chains=4,
         num_temperatures=20,
-        annealed=None,
+        starts=None,
         plan=DEFAULT_PLAN,
-        power=1.0,
         dispersed=True,
     )
     replicas = Replicas(*jax.tree.map(jnp.asarray, tuple(sampler.replicas)))

@@ -83,9 +83,8 @@ def rounds_per_second(target: Target, included: np.ndarray) -> float:
         seed=0,
         num_chains=2,
         num_temperatures=12,
-        annealed=included,
+        starts=included[None],
         plan=DEFAULT_PLAN,
-        power=1.0,
         dispersed=True,
     )
 

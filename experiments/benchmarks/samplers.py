@@ -97,7 +97,7 @@ def ours(model, num_draws):
     fitted = model.fitted_pair_
 
     def sample(seed, draws, warmup, **more):
-        return run(fitted.target, seed=seed, num_draws=draws, num_warmup=warmup, annealed=fitted.included, **more)
+        return run(fitted.target, seed=seed, num_draws=draws, num_warmup=warmup, starts=fitted.included[None], **more)
 
     results = {}
     for name, more in {

@@ -23,7 +23,7 @@ def make_target() -> Target:
     from soar_jax.data.read import read_table
     from soar_jax.states import STATES
 
-    model = SOARClassifier.load(FILES / "model_v4.json")
+    model = SOARClassifier.load(FILES / "model.json")
 
     def learn(table: Any) -> None:
         """Read it as a fit does: every column, and one of them as labels."""

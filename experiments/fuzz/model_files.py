@@ -17,7 +17,7 @@ from typing import Any
 from experiments.fuzz.common import Target, main
 
 FILES = Path(__file__).parents[2] / "tests" / "files"
-VERSIONS = ("model_v4.json", "model_v3.json", "model_v2.json", "model_v1.json")
+FILE = "model.json"
 
 
 def drawn_value(data: Any, content: Any) -> Any:
@@ -77,7 +77,7 @@ def make_target() -> Target:
     from soar_jax.states import STATES
 
     kinds = {kind.__name__: kind for kind in (SOARClassifier, BOAClassifier)}
-    contents = [json.loads((FILES / name).read_text(encoding="utf-8")) for name in VERSIONS]
+    contents = [json.loads((FILES / FILE).read_text(encoding="utf-8"))]
 
     def use(model: Any) -> None:
         names = model._column_names

@@ -34,6 +34,8 @@ def show_fit(model: Any, summary: dict[str, Any], check: Any, args: argparse.Nam
         parts += states_view(model, *counts, is_fresh)
         parts.append(heading("How far to trust the search"))
         parts.append(paragraph(trust_text(summary["conclusion"], summary["certificate"], summary["score"])))
+        if model.power_ < 1:
+            parts.append(paragraph(model._power_in_words()))
     if "queries" in summary:
         parts += [heading("What left the database"), paragraph(_about_queries(summary["queries"]))]
     if check is not None:

@@ -65,6 +65,7 @@ def _add_model(group: Any) -> None:
     add("--error-ratio", type=float, metavar="D", help="alone, a side errs at most D times as often as the base rate")
     add("--precision", type=float, metavar="RATE", help="alone, a side is right at least this often")
     add("--worth", type=float, metavar="SHARE", help="--precision is the paper's opinion, worth this share of the rows")
+    add("--power", metavar="P", help="how much each row counts in choosing rules: auto (default), or 0 to 1")
     add("--strictness", type=float, metavar="C", help="higher asks for more evidence per rule (default: 5)")
     add("--doubt", type=float, metavar="D", help="how many times as probable no rules at all are made (default: 20)")
     add("--honest", action="store_true", help="mine and cut on one half of the rows, score on the other")
@@ -230,6 +231,7 @@ def make_model(args: argparse.Namespace) -> Any:
         "directions": _directions(args.direction),
         "max_rules": args.max_rules,
         "max_columns": args.max_columns,
+        "power": _power(args.power),
         "kinds": declared_kinds(args),
         "random_state": args.seed,
         "progress": not args.quiet and sys.stderr.isatty(),
@@ -249,6 +251,14 @@ def make_model(args: argparse.Namespace) -> Any:
         given["consensus"] = Precision(args.precision)
     kind = SOARClassifier if args.method == "soar" else BOAClassifier
     return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def _power(text: str | None) -> Any:
+    """Read a number, or leave the text for the estimator to judge."""
+    try:
+        return text if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _required(args: argparse.Namespace) -> dict[str, list[str]] | None:

@@ -57,7 +57,6 @@ def add_parser(commands: Any) -> None:
         "--temperatures", type=int, metavar="N", help="length of the ladder (default: by the pair's gain over no rules)"
     )
     add("--thin", type=int, default=1, metavar="N", help="rounds per draw (default: 1)")
-    add("--power", type=float, default=1.0, metavar="P", help="raise the likelihood to this power (default: 1)")
     add(
         "--sampling-budget",
         type=float,
@@ -113,7 +112,6 @@ def _draw(model: Any, args: argparse.Namespace) -> None:
         num_warmup=args.warmup,
         num_temperatures=args.temperatures,
         thin=args.thin,
-        power=args.power,
         random_state=args.seed,
         time_budget=args.sampling_budget,
         progress=model.progress,

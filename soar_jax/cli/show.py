@@ -95,6 +95,7 @@ def content_of(model: Any) -> dict[str, Any]:
         "conclusion": model.conclude(),
         "score": model.score_,
         "gain": None if np.isnan(model.gain_) else model.gain_,
+        "power": model.power_,
         "certificate": None if certificate is None else str(certificate),
         "training_taxonomy": {name: int(count) for name, count in model.training_taxonomy_.items()},
         "held_out_states": None if states is None else json.loads(states.to_json(orient="index")),

@@ -34,6 +34,8 @@ def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
         parts += states_view(model, *counts, is_fresh)
     parts.append(screen.heading("How far to trust the search"))
     parts.append(screen.paragraph(trust_text(model.conclude(), str(getattr(model, "certificate_", "")), model.score_)))
+    if model.power_ < 1:
+        parts.append(screen.paragraph(model._power_in_words()))
     parts += [screen.heading("Priors"), _priors_view(model)]
     if model._edits:
         parts += [screen.heading("Changed by hand"), *edits_view(model)]

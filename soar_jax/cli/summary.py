@@ -20,6 +20,7 @@ def summary_of(model: Any, training: pd.Series, holdout: pd.Series | None = None
         "rules": rule_records(model),
         "score": model.score_,
         "gain": model.gain_,
+        "power": model.power_,
         "conclusion": model.conclude(),
         "is_local_optimum": model.is_local_optimum_,
         "certificate": str(model.certificate_),

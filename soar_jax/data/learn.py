@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from soar_jax.data.columns import (
 from soar_jax.data.contract import FEWEST_ROWS, MISSING, MOST_LEVELS, ColumnContract, Contract, refuse_or_warn
 from soar_jax.data.declared import Declared, read_declarations
 from soar_jax.data.learn_column import Learnt, learn_column
-from soar_jax.data.literals import Literal
 from soar_jax.data.moments import moment_text
 from soar_jax.data.read_column import LARGEST_WHOLE, Read, without_words
 from soar_jax.data.spelling import short_list
@@ -163,16 +162,3 @@ def _range_seen(learnt: Learnt) -> dict[str, Any]:
     if is_time:
         seen["resolution"] = next(name for name, size in _STEPS if not (numbers % size).any())
     return seen
-
-
-def contract_of_rules(literals: Iterable[Literal], names: Sequence[str], *, has_names: bool) -> Contract:
-    """Take from the rules of an older model file what can be asked of a table."""
-    kinds: dict[str, tuple[str, str]] = {}
-    for literal in literals:
-        if literal.kind.is_bound:
-            is_moment = isinstance(literal.value, str)
-            kinds[literal.column] = (DATETIME, "datetime") if is_moment else (NUMBER, "number")
-        elif literal.op != "missing":
-            kinds[literal.column] = (CATEGORY, "unknown")
-    columns = [ColumnContract(name, *kinds[name]) for name in names if name in kinds]
-    return Contract(tuple(columns), has_names)

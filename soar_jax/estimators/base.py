@@ -48,7 +48,7 @@ from soar_jax.estimators.reporting import ReportingMixin
 from soar_jax.estimators.rule_table import pool_table, rule_table
 from soar_jax.estimators.tables import TablesMixin
 from soar_jax.rules import Rule, RuleSet
-from soar_jax.score.power import check_power, resolve_power
+from soar_jax.score.power import check_power, power_in_words, resolve_power
 from soar_jax.score.priors import StatePriors
 from soar_jax.score.rates import claims_of
 from soar_jax.score.rule_priors import SearchedRules
@@ -372,7 +372,7 @@ class RuleSetClassifier(
         offered = {column.name for column in candidates.columns if column.levels or column.cuts}
         self._contract = self._contract.with_notes(dict.fromkeys(set(columns) - offered, "not used"))
         where = self.classes_, self._positive_index, columns, name
-        fitted = FittedPair(found.target, found.included, *where, found.left_out, self._contract)
+        fitted = FittedPair(found.target, found.included, *where, found.left_out, self._contract, found.starts)
         if abs(fitted.log_joint - found.log_joint) > _AGREEMENT * max(1.0, abs(fitted.log_joint)):
             raise RuntimeError(
                 f"The device's log joint {found.log_joint!r} and the host's {fitted.log_joint!r} disagree; "
@@ -399,6 +399,7 @@ class RuleSetClassifier(
         self.fitted_pair_ = fitted
         self._hyper = fitted.target.hyper
         self.score_ = -fitted.log_joint
+        self.power_ = float(self._hyper.power)
         self.gain_ = fitted.gain
         self.certificate_ = certificate
         self.is_local_optimum_ = certificate.holds
@@ -417,11 +418,8 @@ class RuleSetClassifier(
         self.positive_rules_, self.negative_rules_ = sets
         self.features_used_ = list(dict.fromkeys([*sets[0].columns, *sets[1].columns]))
 
-    @property
-    def power_(self) -> float:
-        """To which power the likelihood was raised when pairs were compared."""
-        check_is_fitted(self, "classes_")
-        return float(self._hyper.power)
+    def _power_in_words(self) -> str:
+        return power_in_words(self.power_, int(self.training_taxonomy_.sum()))
 
     @property
     def pools_(self) -> pd.DataFrame:
@@ -439,6 +437,8 @@ class RuleSetClassifier(
         parts = [f"{self.positive_rules_}"]
         if not self._single:
             parts.append(f"{self.negative_rules_}")
+        if self.power_ < 1:
+            parts.append(f"({self._power_in_words()})")
         if self.was_stopped_:
             parts.append(f"({self.certificate_})")
         return "\n".join(parts)

@@ -26,9 +26,9 @@ class BOAClassifier(RuleSetClassifier):
         The default is ``ErrorRatio(0.5)``. ``Opinion(rate, share=...)`` is the published form: how often a
         covered row should be positive and an uncovered one negative.
     max_length, min_support, min_class_support, max_patterns, screen, pools, miner, max_bins, cuts, \
-negations, missing_literals, rule_prior, power, honest, holdout, search, grow_to, n_rounds, n_iter, n_restarts, temperature, \
-random_share, row_choice, time_budget, progress, positive, class_weight, forbid, require, directions, max_rules, \
-max_columns, kinds, random_state
+negations, missing_literals, rule_prior, power, honest, holdout, search, grow_to, n_rounds, n_iter, n_restarts, \
+temperature, random_share, row_choice, time_budget, progress, positive, class_weight, forbid, require, directions, \
+max_rules, max_columns, kinds, random_state
         As in `SOARClassifier`.
     """
 

@@ -18,7 +18,7 @@ from soar_jax.candidates.pools import Pool
 from soar_jax.data.literals import Literal
 from soar_jax.score.priors import Hyperparameters, StatePriors, resolve
 from soar_jax.score.rule_priors import RulePriors
-from soar_jax.score.target import Target
+from soar_jax.score.target import Starts, Target
 from soar_jax.search.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class FoundPair:
     seconds : dict
     left_out : float
         See `ExploreResult`; NaN where it is not known.
+    starts : Starts, optional
     """
 
     target: Target
@@ -70,6 +71,7 @@ class FoundPair:
     history: dict[str, np.ndarray]
     seconds: dict[str, float]
     left_out: float = float("nan")
+    starts: Starts | None = None
 
 
 def find_pair(
@@ -179,10 +181,18 @@ def _explore(
     target = Target(
         (positive, negative), layout, priors((positive, negative)), single, candidates.constraints.max_rules
     )
-    included = np.zeros((2, target.num_slots), dtype=bool)
-    for side, pool in enumerate(target.pools):
-        rules = {catalogue.literals(pattern) for pattern in result.patterns[side][result.included[side]]}
-        included[side, : len(pool)] = [pattern in rules for pattern in pool.patterns]
+    places = [{pattern: i for i, pattern in enumerate(pool.patterns)} for pool in target.pools]
+
+    def members(of_side: tuple[BoolArray, BoolArray]) -> BoolArray:
+        included = np.zeros((2, target.num_slots), dtype=bool)
+        for side, mine in enumerate(of_side):
+            rules = (catalogue.literals(pattern) for pattern in result.patterns[side][mine])
+            included[side, [places[side][rule] for rule in rules]] = True
+        return included
+
+    included = members(result.included)
+    readings = np.array([members(reading) for reading in result.readings], dtype=bool)
+    starts = Starts(readings.reshape(-1, *included.shape), result.agreement)
     longest = catalogue.mined.items.shape[1]
     certificate = Certificate(
         holds=result.is_local_optimum,
@@ -204,6 +214,7 @@ def _explore(
         result.history,
         result.seconds,
         result.left_out,
+        starts,
     )
 
 

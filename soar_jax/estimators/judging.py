@@ -17,6 +17,7 @@ from soar_jax.data.labels import is_positive, plain_labels, whole_weights
 from soar_jax.estimators.fresh import fresh_rules, fresh_states
 from soar_jax.estimators.noise_check import NoiseCheck, check_noise
 from soar_jax.estimators.prediction import PredictionMixin
+from soar_jax.score.power import at_power
 from soar_jax.score.rates import as_positive
 from soar_jax.states import PASSIVE
 
@@ -27,6 +28,7 @@ class JudgingMixin(PredictionMixin):
     progress: bool
     gain_: float
     is_local_optimum_: bool
+    power_: float
     rules_: pd.DataFrame
     _edits: tuple[dict[str, Any], ...] = ()
 
@@ -59,16 +61,19 @@ class JudgingMixin(PredictionMixin):
             if hasattr(self, "certificate_") and self.certificate_.was_interrupted:
                 return "The search was interrupted before it found a rule."
             return "The search was stopped before it found a rule; give it more time_budget."
+        power = at_power(self.power_)
         if not any(sizes):
+            hint = " A higher power may find some." if power else ""
             return (
-                "Nothing here beats the base rate: no rule is worth what it costs among all that were searched. Every "
-                f"row is predicted alike, {self._label(0)} with probability {self.state_probabilities()[PASSIVE]:.3f}."
+                f"Nothing here beats the base rate{power}: no rule is worth what it costs among all that were searched."
+                f"{hint} Every row is predicted alike, {self._label(0)} with probability "
+                f"{self.state_probabilities()[PASSIVE]:.3f}."
             )
         plural = "" if sizes[0] == 1 else "s"
         counts = f"{sizes[0]} rule{plural} for {self._label(0)}"
         counts += "" if self._single else f" and {sizes[1]} for {self._label(1)}"
         none = "the required ones alone" if self._num_required else "no rules"
-        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over {none} by {self.gain_:.1f} nats"
+        favour = "" if np.isnan(self.gain_) else f"; the rows favour them over {none} by {self.gain_:.1f} nats{power}"
         stopped = "" if not self.was_stopped_ else f" {self.certificate_}"
         return f"{counts}{favour}.{stopped}"
 

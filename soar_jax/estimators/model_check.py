@@ -1,4 +1,4 @@
-"""Whether a model file is whole: brought to the present format, of the right form, and consistent in what it says."""
+"""Whether a model file is whole: of the right form, and consistent in what it says."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import re
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from soar_jax._base import InputError
-from soar_jax._json import SEAL, Damaged, check_schema, checksum, sealed
+from soar_jax._json import Damaged, check_schema
 from soar_jax.data.cells import is_code
 from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
 from soar_jax.data.columns import CATEGORY, level_text
-from soar_jax.data.learn import contract_of_rules
-from soar_jax.data.literals import Literal
 from soar_jax.export.schema import model_schema
 from soar_jax.rules import Rule
-from soar_jax.score.priors import StatePriors
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 1
 _COVERED = {"positive": ("CTP", "CFP", "AAP", "AAN"), "negative": ("CTN", "CFN", "AAP", "AAN")}
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?)?")
 _BY_KIND = ("rule_alpha", "rule_beta", "searched", "pool_size")
@@ -31,9 +26,8 @@ def _schema() -> dict[str, Any]:
 
 
 def check_content(content: dict[str, Any]) -> dict[str, Any]:
-    """Bring the content of a model file to the present format, and check all of it."""
+    """Check all of the content of a model file."""
     try:
-        content = upgrade(content)
         check_schema(content, _schema())
         _check_meaning(content)
     except Damaged as error:
@@ -42,65 +36,6 @@ def check_content(content: dict[str, Any]) -> dict[str, Any]:
         # only files of older formats get here: they are brought up to date before they are checked
         raise InputError(f"The model file is damaged: {type(error).__name__}.") from None
     return content
-
-
-def upgrade(content: dict[str, Any]) -> dict[str, Any]:
-    """Bring files of older formats to the present one."""
-    if content["format_version"] == FORMAT_VERSION:
-        return content
-    if content["format_version"] == 3:  # noqa: PLR2004
-        return _with_doubt(content)
-    later = [name for name in ("contract", SEAL) if name in content]
-    if later:
-        version = content["format_version"]
-        raise Damaged(f"a file of format {version} has no {later[0]}, so that this one is of a later format")
-    empty: dict[str, Any] = {"gain": None, "fresh_states": None, "certificate": None, "edits": []}
-    content = {**empty, **content}
-    if content["format_version"] == 1:
-        content["hyperparameters"] = _with_bounds(content["hyperparameters"])
-    literals = [Literal(*literal) for rule in content["rules"] for literal in rule["literals"]]
-    contract = contract_of_rules(literals, content["columns"], has_names=content["has_feature_names"])
-    return _with_doubt(sealed({**content, "contract": contract.to_dict()}))
-
-
-def _with_doubt(content: dict[str, Any]) -> dict[str, Any]:
-    """Give a file of version 3 the fields of version 4: it knew no doubt about rules and claimed by its priors."""
-    parameters = dict(content["parameters"])
-    if "rule_prior" in parameters:
-        parameters["rule_prior"] = _without_doubt(parameters["rule_prior"])
-    new = {
-        **content,
-        "format_version": FORMAT_VERSION,
-        "parameters": parameters,
-        "hyperparameters": {
-            **content["hyperparameters"],
-            "log_doubt": 0.0,
-            "claimed": {name: content["hyperparameters"][name] for name in StatePriors._fields},
-        },
-    }
-    # what was changed by hand stays known as such
-    return sealed(new) if content.get(SEAL) == checksum(content) else new
-
-
-def _without_doubt(priors: Any) -> Any:
-    """Write out that the prior of one side or of both, as plain data, has no doubt."""
-    if isinstance(priors, list):
-        return [_without_doubt(one) for one in priors]
-    return {**priors, "doubt": 1.0} if isinstance(priors, dict) and priors.get("type") == "SearchedRules" else priors
-
-
-def _with_bounds(priors: dict[str, Any]) -> dict[str, Any]:
-    """Give priors of version 1, which had no bounds and counted the candidates by length, the fields of version 2."""
-    sizes = np.array(priors["pool_size"])
-    longest = sizes.shape[1]
-    by_length = np.repeat(np.arange(-1, longest)[:, None], longest + 1, axis=1).tolist()
-    return {
-        **priors,
-        "low": [0.0] * 4,
-        "high": [1.0] * 4,
-        "kind": [by_length, by_length],
-        "searched": sizes.astype(np.float64).tolist(),
-    }
 
 
 def _check_meaning(content: dict[str, Any]) -> None:

@@ -130,6 +130,7 @@ def model_from_dict(content: dict[str, Any], kinds: Mapping[str, type]) -> Any:
         model._hyper = Hyperparameters(**_arrays(numbers), claimed=claimed)
         model.priors_ = model._hyper.as_dict()
         model.score_ = float(content["score"])
+        model.power_ = float(model._hyper.power)
         model.gain_ = float("nan") if content["gain"] is None else float(content["gain"])
         if content.get("fresh_states") is not None:
             model.fresh_states_ = pd.DataFrame(content["fresh_states"]).T.rename_axis(None)

@@ -128,6 +128,7 @@ class ReportingMixin(JudgingMixin, ReasonsMixin, AuditingMixin):
             str(self.certificate_) if hasattr(self, "certificate_") else "Not known: the model file does not say.",
             float(getattr(self, "score_", np.nan)),
             float(self.gain_),
+            self.power_,
             self._settings(),
             getattr(self, "fresh_states_", None),
             counts,

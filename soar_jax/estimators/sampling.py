@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import BetterPairWarning, InputError, check_seconds, check_whole, draw_seed
+from soar_jax._base import BetterPairWarning, BoolArray, InputError, check_seconds, check_whole, draw_seed
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 from soar_jax.rules import Rule
 from soar_jax.sampling.settings import NUM_CHAINS, TIME_BUDGET, ladder_length
@@ -22,6 +22,7 @@ from soar_jax.sampling.settings import NUM_CHAINS, TIME_BUDGET, ladder_length
 if TYPE_CHECKING:
     from soar_jax.posterior.posterior import Posterior
     from soar_jax.sampling.draws import Draws
+    from soar_jax.score.priors import Hyperparameters
     from soar_jax.score.target import FittedPair
     from soar_jax.search.certificate import Certificate
 
@@ -32,6 +33,7 @@ class SamplingMixin:
     fitted_pair_: FittedPair
     posterior_: Posterior
     certificate_: Certificate
+    _hyper: Hyperparameters
 
     def sample_posterior(
         self,
@@ -41,6 +43,7 @@ class SamplingMixin:
         num_warmup: int | None = None,
         num_temperatures: int | None = None,
         thin: int = 1,
+        power: float | None = None,
         random_state: Any = 0,
         time_budget: float | None = None,
         progress: bool = False,
@@ -53,8 +56,8 @@ class SamplingMixin:
         num_draws : int, optional
             Draws per chain. When not given, the run goes on until ``diagnose()`` trusts it or ``time_budget`` is over.
         num_chains : int
-            Independent chains, each a ladder of replicas; every second one starts from the fitted pair, the others
-            from the prior.
+            Independent chains, each a ladder of replicas. Every second one starts from the fitted pair or, in turn,
+            from another reading that the search kept, the others from the prior.
         num_warmup : int, optional
             Draws left out at the start, while ladder and proposals adapt. When not given: half of ``num_draws``, or 200
             without that, and more where the chains go on to disagree.
@@ -63,6 +66,9 @@ class SamplingMixin:
             over no rules when not given.
         thin : int
             Rounds per draw: longer runs without more memory.
+        power : float, optional
+            Draws are of the fit's target, at power_. Another power is refused: candidates
+            and fitted pair are those of this one.
         random_state : int, RandomState or None
             The same seed gives the same draws.
         time_budget : float, optional
@@ -89,6 +95,12 @@ class SamplingMixin:
         if num_warmup is not None:
             check_whole("num_warmup", num_warmup, 0)
         check_seconds("time_budget", time_budget)
+        fitted_power = float(self._hyper.power)
+        if power is not None and power != fitted_power:
+            raise InputError(
+                f"The fit has power {fitted_power:g}, and its candidates are of that target; to sample at power "
+                f"{power!r}, fit with power={power!r}."
+            )
         if not hasattr(self, "fitted_pair_"):
             raise InputError("A loaded model has no candidates to sample from; fit it again first.")
         posterior = sample(
@@ -158,6 +170,12 @@ def _names(fitted: FittedPair) -> list[str]:
     ]
 
 
+def _starts(fitted: FittedPair) -> BoolArray:
+    """List the pairs that chains start from: the fitted one, and those of the other readings that the search kept."""
+    others = [] if fitted.starts is None else list(fitted.starts.readings)
+    return np.stack([fitted.included, *others])
+
+
 def sample(
     fitted: FittedPair,
     *,
@@ -197,7 +215,9 @@ def sample(
     def judge(draws: Draws) -> Verdict:
         verdict = posterior_of(draws).diagnose()
         left = start + time_budget - time.perf_counter() if time_budget is not None else None
-        return Verdict(verdict.is_trusted, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else ""))
+        return Verdict(
+            verdict.is_sampled_well, verdict.agrees, verdict.brief + (f", {left:.0f} s left" if left else "")
+        )
 
     # the fitted pair is only where half of the chains start: a saved state no longer depends on it
     saved = None if save_to is None else SavedRun(save_to, fingerprint(target.problem, settings, _names(fitted)))
@@ -205,7 +225,7 @@ def sample(
         draws = run(
             target,
             num_draws=num_draws,
-            annealed=fitted.included,
+            starts=_starts(fitted),
             time_budget=time_budget,
             progress=bar,
             saved=saved,

@@ -57,6 +57,11 @@ class SOARClassifier(RuleSetClassifier):
     rule_prior : SearchedRules, RulePrior, ExpectedRules or pair of them, optional
         Prior on the number and length of rules, over all patterns that were searched. ``SearchedRules(strictness)``,
         the default, asks for as much evidence as the best of so many patterns shows in noise, and more.
+    power : "auto" or float
+        To which the likelihood is raised when pairs are compared, in (0, 1]: each row counts as this part of a row in
+        the choice of the rules, and wholly in every rate. "auto": 1 for tables of up to 3,000 effective rows
+        (4 n+ n- / n); larger ones count as that many. With 1 evidence grows with the rows without end: on large tables
+        the rules then depend on the seed.
     honest : bool
         Cut, mine and screen on one half of the rows and score on the other: the rows that vouch for a rule then had no
         say in which rules there were to choose from. ``rules_`` and the rates are those of the scoring half.
@@ -129,9 +134,11 @@ class SOARClassifier(RuleSetClassifier):
         class that no other rule of the set covers; ``aliases``: other patterns that cover exactly
         the same training rows.
     score_ : float
-        Negative log joint of the pair (natural logarithm).
+        Minus the log joint of the pair, at the fit's power: lower is better. It is no accuracy.
     gain_ : float
-        By how many nats the rows favour the pair over no rules at all, or over the required ones alone.
+        By how many nats the rows, at that power, favour the pair over no rules at all, or over the required ones alone.
+    power_ : float
+        The power as a number.
     held_out_ : array
         With ``holdout``: positions of the rows that were set aside.
     fresh_states_ : DataFrame

@@ -74,4 +74,5 @@ def to_arviz(post: Posterior, rows: tuple[Any, Any] | None = None) -> Any:
     else:
         data = arviz.from_dict(groups, dims=dims, coords=coords)
     data.attrs["verdict"] = str(verdict)
+    data.attrs["power"] = post.power
     return data

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from soar_jax._base import EditedModelWarning, InputError
-from soar_jax._json import SEAL, Damaged, check_schema, checksum, read_json, read_text, sealed
+from soar_jax._json import SEAL, Damaged, check_schema, checksum, read_json, read_text
 from soar_jax._names import short_name
 from soar_jax.data.check_contract import check_contract, check_literals, demand, orders_in
-from soar_jax.data.learn import contract_of_rules
-from soar_jax.data.literals import Literal
 
 FORMAT = "soar-jax committee"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 _NEAR = 1e-6
 
 
@@ -51,7 +49,6 @@ def committee_content(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"install soar-jax {short_name(content.get('soar_jax_version', '(newer)'), 20)}."
         )
     try:
-        content = content if version == FORMAT_VERSION else _upgrade(content)
         check_schema(content, committee_schema())
         _check_meaning(content)
     except Damaged as error:
@@ -67,13 +64,6 @@ def committee_content(path: str | os.PathLike[str]) -> dict[str, Any]:
             stacklevel=4,
         )
     return content
-
-
-def _upgrade(content: dict[str, Any]) -> dict[str, Any]:
-    """Bring files of version 1, which did not say what the columns were, to version 2."""
-    literals = [Literal(*literal) for side in content["rules"] for rule in side for literal in rule]
-    contract = contract_of_rules(literals, content["columns"], has_names=False)
-    return sealed({**content, "format_version": FORMAT_VERSION, "contract": contract.to_dict()})
 
 
 def _check_meaning(content: dict[str, Any]) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from soar_jax import _notebook as notebook
 from soar_jax.posterior.settled import MAX_ERROR
+from soar_jax.score.power import at_power
+
+if TYPE_CHECKING:
+    from soar_jax.score.target import Agreement
 
 MAX_R_HAT = 1.01
 NEAR_R_HAT = 1.05
@@ -19,8 +23,10 @@ MIN_ESS = 400
 MIN_CHAINS = 4
 MIN_COLD_CHAINS = 16
 MIN_ARRIVALS = 3
-TELLING = 0.1
-"""Rules per draw outside the pools from which on the verdict speaks of them."""
+MAX_LEFT_OUT = 0.1
+"""Rules per draw outside the pools, at most."""
+MIN_AGREEING = 2
+"""Independent searches that must have found the leading reading of the table."""
 MANY_CANDIDATES = 200
 MANY_ROWS = 10_000
 _COLUMNS = ["mean", "mcse", "ess_bulk", "ess_tail", "r_hat"]
@@ -37,6 +43,8 @@ class Diagnosis:
     Attributes
     ----------
     is_trusted : bool
+    is_sampled_well : bool
+        Longer runs of the same kind would not help: what is wrong, if anything, is in the fit.
     table : DataFrame
         Rank-normalised split R-hat, bulk and tail effective sample sizes of each functional.
     family_spread : float
@@ -47,8 +55,12 @@ class Diagnosis:
         Share of the draws without any rule.
     log_odds : float
         Log posterior odds of any rules over none, by the evidence; NaN where that is not known.
+    power : float
+        To which the likelihood is raised.
+    agreement : Agreement, optional
+        How many independent searches found the leading reading; None where that is not known.
     left_out : float
-        Rules per draw that are mined patterns but no candidates, estimated around the fitted pair; NaN if not known.
+        Rules per draw that are mined patterns but no candidates, estimated around all readings; NaN if not known.
     arrivals : list of int
         Replicas that arrived at the cold end from the prior, by chain; empty without tempering.
     problems : list of str
@@ -58,11 +70,14 @@ class Diagnosis:
     """
 
     is_trusted: bool
+    is_sampled_well: bool
     table: pd.DataFrame
     family_spread: float
     inclusion_error: float
     no_rules: float
     log_odds: float
+    power: float
+    agreement: Agreement | None
     left_out: float
     arrivals: list[int]
     problems: list[str] = field(default_factory=list)
@@ -108,17 +123,14 @@ class Diagnosis:
     def in_favour(self) -> str:
         """What the rows say for rules over no rules, in words; convergence is not truth."""
         share = f"P(no rules) {self.no_rules:.2f}" if self.no_rules >= 0.005 else "P(no rules) below 0.01"  # noqa: PLR2004
+        power = at_power(self.power)
         if self.no_rules > 0.5:  # noqa: PLR2004
-            return f"The rows do not speak for any rule ({share})."
+            full = "" if self.power == 1 else " A higher power may find rules that this one is too coarse for."
+            return f"The rows do not speak for any rule{power} ({share}).{full}"
         said = f"{share}."
         if np.isfinite(self.log_odds):
-            said = f"The rows favour rules over none by {self.log_odds:.1f} nats ({share})."
-        if self.left_out >= TELLING:
-            said += (
-                f" Mined patterns that are no candidates would be about {self.left_out:.1f} rules of a draw: raise "
-                "max_patterns to have them in."
-            )
-        return said
+            said = f"The rows favour rules over none by {self.log_odds:.1f} nats{power} ({share})."
+        return said if self.agreement is None else f"{said} {self.agreement}"
 
     @property
     def agrees(self) -> bool:
@@ -144,6 +156,8 @@ class Diagnosis:
             "no_rules": self.no_rules,
             "left_out": self.left_out if np.isfinite(self.left_out) else None,
             "log_odds_of_rules": self.log_odds if np.isfinite(self.log_odds) else None,
+            "power": self.power,
+            "searches": None if self.agreement is None else self.agreement.to_dict(),
             "arrivals": self.arrivals,
             "functionals": table.to_dict(orient="index"),
         }
@@ -188,15 +202,17 @@ class Figures:
     ----------
     table : DataFrame
         From `figures_of` the functionals.
-    family_spread, inclusion_error, no_rules, log_odds, left_out : float
+    family_spread, inclusion_error, no_rules, log_odds, power, agreement, left_out
         See `Diagnosis`.
+    contested : str
+        A rule that some chains nearly always have and others nearly never; empty where there is none.
     num_unsettled : int
         Rules and families whose inclusion has a larger standard error than `MAX_ERROR`.
     arrivals : list of int
         By chain; empty without tempering.
     least_swap_probability : float
         Of neighbours on the ladder.
-    num_temperatures, num_chains, num_draws, thin, power, was_stopped
+    num_temperatures, num_chains, num_draws, thin, was_stopped
         How the run was made.
     num_candidates : int
         Of the larger pool.
@@ -209,6 +225,9 @@ class Figures:
     num_unsettled: int
     no_rules: float
     log_odds: float
+    power: float
+    agreement: Agreement | None
+    contested: str
     left_out: float
     arrivals: list[int]
     least_swap_probability: float
@@ -216,7 +235,6 @@ class Figures:
     num_chains: int
     num_draws: int
     thin: int
-    power: float
     was_stopped: bool
     num_candidates: int
     num_rows: int
@@ -244,6 +262,11 @@ def _check_mixing(figures: Figures) -> list[str]:
 def _check_agreement(figures: Figures) -> list[str]:
     """Whether there are enough chains to tell, and whether they agree on every rule and family that is shown."""
     problems = []
+    if figures.contested:
+        problems.append(
+            f"chains stay in different readings of the table: some nearly always have the rule {figures.contested}, "
+            "others nearly never"
+        )
     if figures.num_unsettled:
         problems.append(
             f"inclusion of {figures.num_unsettled} rules or families is not settled (standard error up to "
@@ -255,6 +278,20 @@ def _check_agreement(figures: Figures) -> list[str]:
         problems.append(f"without tempering {figures.num_chains} chains may all have missed the same pairs")
     elif figures.num_chains < MIN_CHAINS:
         problems.append(f"{figures.num_chains} chains may agree by chance (at least {MIN_CHAINS} wanted)")
+    return problems
+
+
+def _check_candidates(figures: Figures) -> list[str]:
+    """Whether searches agree on what to look at, and whether the candidates hold nearly all that a draw would have."""
+    problems = []
+    found = figures.agreement
+    if found is not None and found.num_agreeing < MIN_AGREEING:
+        problems.append(f"searches do not agree: {found} (at least {MIN_AGREEING} wanted)")
+    if figures.left_out > MAX_LEFT_OUT:
+        problems.append(
+            f"mined patterns that are no candidates would be about {figures.left_out:.2g} rules of a draw (at most "
+            f"{MAX_LEFT_OUT} wanted)"
+        )
     return problems
 
 
@@ -270,9 +307,17 @@ def _check_ladder(figures: Figures) -> list[str]:
     return [f"in a chain only {least} replicas have arrived from the prior (at least {MIN_ARRIVALS} wanted)"]
 
 
-def _advise(figures: Figures) -> list[str]:
+def _advise(figures: Figures, is_sampled_well: bool) -> list[str]:
     """Say what to change in a run that has problems."""
     advice = []
+    if figures.left_out > MAX_LEFT_OUT:
+        advice.append("fit with more candidates (a larger max_patterns)")
+    found = figures.agreement
+    if found is not None and found.num_agreeing < MIN_AGREEING:
+        lower = f"power={figures.power / 2:.2g}"
+        advice.append(f"fit with a lower power ({lower}) or longer searches (more n_rounds, no time_budget)")
+    if is_sampled_well:
+        return advice
     if figures.num_temperatures < 2:  # noqa: PLR2004
         advice.append(f"leave num_temperatures out, or use num_chains={MIN_COLD_CHAINS}")
     elif figures.num_chains < MIN_CHAINS:
@@ -287,25 +332,31 @@ def _advise(figures: Figures) -> list[str]:
     if figures.num_candidates > MANY_CANDIDATES:
         advice.append("fit with fewer candidates (max_patterns=150)")
     if figures.num_rows > MANY_ROWS and figures.power == 1.0:
-        advice.append("on so many rows consider a coarsened posterior (power=0.1): see sample_posterior")
+        advice.append(
+            'fit with power="auto": the full likelihood of this many rows decides more than the model can mean'
+        )
     return advice
 
 
 def judge(figures: Figures) -> Diagnosis:
-    """Judge a run: whether chains from different starts agree, and whether there are enough draws."""
+    """Judge a run: whether chains and searches agree, and whether there are enough draws and candidates."""
     problems = [problem for check in (_check_mixing, _check_agreement, _check_ladder) for problem in check(figures)]
+    is_sampled_well = not problems
     if problems and figures.was_stopped:
         problems.append(f"the run was stopped early, after {figures.num_draws} draws per chain")
-    advice = _advise(figures) if problems else []
+    problems += _check_candidates(figures)
     return Diagnosis(
-        not problems,
-        figures.table,
-        figures.family_spread,
-        figures.inclusion_error,
-        figures.no_rules,
-        figures.log_odds,
-        figures.left_out,
-        figures.arrivals,
-        problems,
-        advice,
+        is_trusted=not problems,
+        is_sampled_well=is_sampled_well,
+        table=figures.table,
+        family_spread=figures.family_spread,
+        inclusion_error=figures.inclusion_error,
+        no_rules=figures.no_rules,
+        log_odds=figures.log_odds,
+        power=figures.power,
+        agreement=figures.agreement,
+        left_out=figures.left_out,
+        arrivals=figures.arrivals,
+        problems=problems,
+        advice=_advise(figures, is_sampled_well) if problems else [],
     )

@@ -14,6 +14,7 @@ from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
 from soar_jax.posterior.diagnosis import Diagnosis, Figures, UntrustedPosteriorWarning, figures_of, judge
 from soar_jax.posterior.families import family_table
 from soar_jax.posterior.settled import MAX_ERROR, standard_errors
+from soar_jax.rules import Rule
 from soar_jax.score.rates import positive_rates
 from soar_jax.states import STATES, states_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_FUNCTIONAL_ROWS = 8
 _LARGE = 30.0
+_CONTESTED = 0.8
 
 
 class JudgedDraws:
@@ -144,6 +146,9 @@ class JudgedDraws:
             num_unsettled=int((rule_error > MAX_ERROR).sum() + (families["error"] > MAX_ERROR).sum()),
             no_rules=self._probability_of_no_rules(),
             log_odds=self._log_odds_of_rules(),
+            power=self.power,
+            agreement=None if self.fitted.starts is None else self.fitted.starts.agreement,
+            contested=self._contested_rule(),
             left_out=self.fitted.left_out,
             arrivals=[int(n) for n in self.draws.arrivals] if len(self.draws.ladder) > 1 else [],
             least_swap_probability=float(self.draws.swap_probability.min(initial=1.0)),
@@ -151,11 +156,19 @@ class JudgedDraws:
             num_chains=self.num_chains,
             num_draws=self.num_draws,
             thin=self.thin,
-            power=self.power,
             was_stopped=self.draws.was_stopped,
             num_candidates=max(len(pool) for pool in self.pools),
             num_rows=self.num_rows,
         )
+
+    def _contested_rule(self) -> str:
+        """Name the rule that chains differ most about, where some nearly always have it and others nearly never."""
+        worst, name = 0.0, ""
+        for pool, members in zip(self.pools, self._members, strict=True):
+            spread = np.ptp(members.mean(axis=1), axis=0) if members.shape[2] else np.zeros(0)
+            if spread.max(initial=0.0) > worst:
+                worst, name = float(spread.max()), str(Rule(pool.patterns[int(spread.argmax())]))
+        return f"{name!r}" if worst > _CONTESTED else ""
 
     def _probability_of_no_rules(self) -> float:
         """Share of the draws in which both rule sets are empty, or have only what must be in."""

@@ -86,8 +86,8 @@ class Posterior(PosteriorTables, PosteriorPredictions):
     def log_evidence(self) -> tuple[float, float]:
         """Log marginal likelihood by bridges along the ladder, and its standard error.
 
-        Of the labels, and of every pattern outside the pools being out: it compares with the log joint of a pair. NaN
-        without a ladder, and with ``power`` below 1.
+        Of the labels at the fit's power, and of every pattern outside the pools being out: it compares with the log
+        joint of a pair, and not with evidence at another power. NaN without a ladder.
         """
         self._warn_unless_trusted()
         return self.draws.log_evidence, self.draws.log_evidence_error
@@ -156,10 +156,15 @@ class Posterior(PosteriorTables, PosteriorPredictions):
         ----------
         X, y : table and labels, optional
             Rows to give the log likelihood of, one by one and draw by draw, as ``arviz.loo`` asks for: the training
-            rows. It takes a number per draw and row.
+            rows. It takes a number per draw and row, and a fit with ``power=1``.
         """
         from soar_jax.posterior.arviz_export import to_arviz
 
         if (X is None) != (y is None):
             raise InputError("to_arviz needs both X and y for the log likelihood of rows, or neither.")
+        if X is not None and self.power < 1:
+            raise InputError(
+                f"These draws are of a coarsened posterior (power {self.power:.3g}), in which rows have no likelihood "
+                "of their own: loo and its like would be wrong. Fit with power=1 for them, or leave X and y out."
+            )
         return to_arviz(self, None if X is None else (X, y))

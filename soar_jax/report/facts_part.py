@@ -15,6 +15,7 @@ from soar_jax.report.content import Basis, Edit, Fact
 from soar_jax.report.numbers import MINUS, count, of_hundred
 from soar_jax.report.subject import Subject
 from soar_jax.report.words import Words
+from soar_jax.score.power import power_in_words
 from soar_jax.states import TAXONOMY, counts_from_taxonomy
 
 _PACKAGES = ("jax", "numpyro", "numpy", "pandas", "scikit-learn")
@@ -42,6 +43,8 @@ def facts(
     if np.isfinite(subject.score):
         gain = f"; {subject.gain:.1f} nats better than no rules" if np.isfinite(subject.gain) else ""
         found.append(Fact("Score", f"{subject.score:.1f} (minus the log joint; lower is better){gain}"))
+    if subject.power < 1:
+        found.append(Fact("How much each row counted", power_in_words(subject.power, rows)))
     if measured_cases is not None:
         counts = ", ".join(
             f"{name} {measured_cases[name] if measured_cases[name] >= 0 else '< 10'}" for name in TAXONOMY

@@ -39,6 +39,8 @@ class Subject:
         Against what the pair stood, in words.
     score, gain : float
         NaN where not known.
+    power : float
+        To which the likelihood was raised when pairs were compared.
     settings : mapping
         Parameters that are not the default ones, and the seed.
     fresh_states : DataFrame, optional
@@ -59,6 +61,7 @@ class Subject:
     certificate: str
     score: float
     gain: float
+    power: float
     settings: Mapping[str, Any]
     fresh_states: pd.DataFrame | None = None
     disputes: Counts | None = None

@@ -186,7 +186,7 @@ def run(
     num_chains: int = NUM_CHAINS,
     num_temperatures: int = NUM_TEMPERATURES,
     thin: int = 1,
-    annealed: BoolArray | None = None,
+    starts: BoolArray | None = None,
     dispersed: bool = True,
     plan: Plan = DEFAULT_PLAN,
     time_budget: float | None = None,
@@ -207,10 +207,11 @@ def run(
         Independent chains, and the length of the ladder in each; 1 for no tempering.
     thin : int
         Rounds per draw.
-    annealed : (2, num_slots) bool, optional
-        A good pair. Every second chain starts from it, the others from prior draws: overdispersed on purpose.
+    starts : (num_starts, 2, num_slots) bool, optional
+        Good pairs. Every second chain starts from one of them, in turn, the others from prior draws: overdispersed on
+        purpose.
     dispersed : bool
-        False starts every chain from ``annealed``: for studies of one mode, not for verdicts.
+        False starts every chain from one of ``starts``: for studies of one mode, not for verdicts.
     plan : Plan
         Steps of each kernel in a round.
     time_budget : float, optional
@@ -234,7 +235,7 @@ def run(
         seed=seed,
         num_chains=num_chains,
         num_temperatures=num_temperatures,
-        annealed=annealed,
+        starts=starts,
         plan=plan,
         dispersed=dispersed,
     )

@@ -86,7 +86,7 @@ class Sampler:
         seed: int,
         num_chains: int,
         num_temperatures: int,
-        annealed: BoolArray | None,
+        starts: BoolArray | None,
         plan: Plan,
         dispersed: bool,
     ) -> None:
@@ -100,14 +100,14 @@ class Sampler:
         self.ladder = power * initial_ladder(num_temperatures) if num_temperatures > 1 else np.array([power])
         generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         max_rules = [int(most) for most in np.asarray(problem.max_rules)]
-        starts = [
-            annealed
-            if annealed is not None and (chain % 2 == 1 or not dispersed)
-            else prior_pair(generator, hyper, self.kinds, target.required, max_rules)
+        step = 2 if dispersed else 1
+        pairs = [
+            host_pair(problem, starts[chain // step % len(starts)])
+            if starts is not None and (chain % 2 == 1 or not dispersed)
+            else host_pair(problem, prior_pair(generator, hyper, self.kinds, target.required, max_rules))
             for chain in range(num_chains)
             for _ in range(num_temperatures)
         ]
-        pairs = [host_pair(problem, start) for start in starts]
         states = _states_of(problem, jax.tree.map(lambda *leaves: np.stack(leaves), *pairs))
         shape = (num_chains, num_temperatures)
         states = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(*shape, *leaf.shape[1:]), states)

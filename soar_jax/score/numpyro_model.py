@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.typing import ArrayLike
@@ -17,6 +18,7 @@ from scipy.special import betaln
 
 from soar_jax.score.host_bounded import log_beta_between
 from soar_jax.score.priors import Hyperparameters
+from soar_jax.score.tables import state_table
 from soar_jax.states import SPEAKS_POSITIVE, STATES
 
 
@@ -34,6 +36,9 @@ def soar_model(
     bounds for each state (eq. 3), and the label of a row is what its state speaks for with probability rho. Patterns
     that were searched and are no candidates are out. Patterns that must be in are in, and no p is charged for them. No
     rules beside those are as many times as probable as the prior's doubt says.
+
+    With labels and a power h below 1 one factor is added, the marginal likelihood of the pair to the power h - 1: pairs
+    then have the coarsened posterior, and the rates, given the pair, the posterior that all rows give them.
 
     Parameters
     ----------
@@ -72,9 +77,21 @@ def soar_model(
     state = jnp.where(positive & ~negative, 0, jnp.where(negative & ~positive, 1, jnp.where(positive, 2, 3)))
     numpyro.deterministic("state", state)
     probability = jnp.where(jnp.asarray(SPEAKS_POSITIVE), rho, 1 - rho)[state]
+    if labels is not None and hyper.power != 1:
+        numpyro.factor("coarsened", (hyper.power - 1) * _log_marginal(hyper, state, np.asarray(labels)))
     observed = None if labels is None else jax.numpy.asarray(labels)
     with numpyro.plate("rows", state.shape[0]):
         return numpyro.sample("label", dist.Bernoulli(probability), obs=observed)
+
+
+def _log_marginal(hyper: Hyperparameters, state: jax.Array, labels: np.ndarray) -> jax.Array:
+    """Log likelihood of the labels with the rates integrated out (eq. 5), looked up in a table of counts."""
+    num_positives = int(labels.sum())
+    table = jnp.asarray(state_table(hyper, num_positives, len(labels) - num_positives))
+    is_state = jnp.arange(4)[:, None] == state
+    positives, negatives = (is_state & labels.astype(bool)).sum(axis=1), (is_state & ~labels.astype(bool)).sum(axis=1)
+    constant = log_beta_between(hyper.alpha, hyper.beta, hyper.low, hyper.high).sum()
+    return table[jnp.arange(4), positives, negatives].sum() - constant
 
 
 def _sample_rates(hyper: Hyperparameters) -> jax.Array:

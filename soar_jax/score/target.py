@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,44 @@ class Target:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+class Agreement(NamedTuple):
+    """How many searches there were, how many of them found the best reading, and by how much it leads.
+
+    Attributes
+    ----------
+    num_searches, num_agreeing : int
+    lead : float
+        Nats between the best pair and the best one that any search kept of another reading; infinite without one.
+    """
+
+    num_searches: int
+    num_agreeing: int
+    lead: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**self._asdict(), "lead": self.lead if np.isfinite(self.lead) else None}
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        text = f"{self.num_agreeing} of {self.num_searches} independent searches found this reading of the table"
+        return text + (f"; it leads the next one by {self.lead:.1f} nats." if np.isfinite(self.lead) else ".")
+
+
+class Starts(NamedTuple):
+    """What a search knows of other readings of the table.
+
+    Attributes
+    ----------
+    readings : (num_readings, 2, num_slots) bool
+        Their best pairs, best first, without the fitted pair.
+    agreement : Agreement
+    """
+
+    readings: BoolArray
+    agreement: Agreement
+
+
 @dataclass(frozen=True)
 class FittedPair:
     """The pair that a search found, with all that is needed to name, score and apply it.
@@ -104,6 +142,8 @@ class FittedPair:
         Rules per draw, around the pair, that are mined patterns but no candidates; NaN where it is not known.
     contract : Contract, optional
         What the columns were read as.
+    starts : Starts, optional
+        Where else chains should start; not known after annealing.
     """
 
     target: Target
@@ -114,6 +154,7 @@ class FittedPair:
     model: str
     left_out: float = float("nan")
     contract: Contract | None = None
+    starts: Starts | None = None
 
     def label(self, side: int) -> Any:
         """Class that a side's rules speak for."""

@@ -2,8 +2,9 @@
 
 Descents move within small working pools. Each round sets out from kicked copies of the best pairs of several readings
 (`soar_jax.search.niches`); before it descends, all patterns are priced against those starts and the best brought in.
-When the leader improves, all are priced against it and against it without each of its rules. At the end this is the
-certificate: no addition, removal or exchange among all mined patterns improves the pair.
+When the leader improves, all are priced against it and against it without each of its rules. After some rounds without
+success the search sets out anew, until two searches have found the best reading (`soar_jax.search.ends`). At the end
+comes the certificate: no addition, removal or exchange among all mined patterns improves the pair.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from soar_jax.score.joint import host_log_likelihood, host_log_prior
 from soar_jax.score.pricing import PAGE_SLOTS, QUERIES_AT_ONCE, Query, exact_prices
 from soar_jax.score.priors import Hyperparameters
 from soar_jax.score.problem import make_problem
+from soar_jax.score.target import Agreement
 from soar_jax.search.anneal import check_clock
 from soar_jax.search.checkpoint import Checkpoint
 from soar_jax.search.descent import Best, better
 from soar_jax.search.descents import Errand, descents_for
+from soar_jax.search.ends import End, agreement_of
 from soar_jax.search.gather import left_out, surroundings
 from soar_jax.search.grow import Grower
 from soar_jax.search.kicks import THINNINGS, Start, kick, thin
@@ -47,9 +50,12 @@ WORKING_SIZE = 256
 KICKS_PER_ROUND = 16
 POLISHED_PER_ROUND = 8
 BROUGHT_PER_KICK = 16
-MAX_PATIENCE = 48
-MIN_PATIENCE = 8
+MAX_PATIENCE = 24
+MIN_PATIENCE = 4
 """Rounds without success after which a search ends; fewer for large tables, and half where one page holds all."""
+NUM_AGREEING = 2
+MAX_SEARCHES = 4
+"""Searches follow one another until so many of them have found the best reading, or there were so many."""
 MAX_ROUNDS = 3
 """Rounds altogether, as a multiple of that."""
 _FULL_PATIENCE_WORK = 1 << 22
@@ -71,6 +77,9 @@ class ExploreResult:
         Candidates around the best pair, for each side: literal indices, padded with -1.
     included : (2,) tuple of (num_patterns,) bool
         Which of them are its rules.
+    readings : list of (2,) tuple of (num_patterns,) bool
+        The same of the other readings that chains should know, best first.
+    agreement : Agreement
     log_joint : float
     is_local_optimum : bool
         No addition, removal or exchange of a rule among all mined patterns improves the pair.
@@ -90,6 +99,8 @@ class ExploreResult:
 
     patterns: tuple[IntArray, IntArray]
     included: tuple[BoolArray, BoolArray]
+    readings: list[tuple[BoolArray, BoolArray]]
+    agreement: Agreement
     log_joint: float
     is_local_optimum: bool
     was_stopped: bool
@@ -151,6 +162,9 @@ class Explorer:
         )
         self.generator = np.random.Generator(np.random.Philox(key=[seed, 2]))
         self.niches = Niches(int(np.bitwise_count(catalogue.layout.everything()).sum()))
+        self.ends: list[End] = []
+        """What the searches before this one ended in."""
+        self.search, self.is_final = 0, False
         self.least = self.working.required
         self.pass_seconds = 0.0
         """How long it takes to price all patterns against the leader and its neighbours."""
@@ -159,14 +173,15 @@ class Explorer:
         sizes = np.zeros(problem.prior.shape[:2], dtype=np.int64)
         sizes[:, 0] = positive, negative
         of_least = float(hyper.power) * host_log_likelihood(problem, counts) + host_log_prior(problem, sizes)
-        self.best = Best(of_least, self.least, False)
+        self.best = self._first_best = Best(of_least, self.least, False)
         self.nothing = Best(of_least + float(hyper.log_doubt), self.least, False)
         """No rules, or those alone that must be in, with the doubt about any."""
         # every process of a mesh must start its programs in the same order
         self.executor = ThreadPoolExecutor(1 if mesh is not None else max(2, os.cpu_count() or 2))
         self.descents = descents_for(self.working, clock, mesh, self.executor)
+        self._first = {side: catalogue.first(side, WORKING_SIZE) for side in self.sides}
         for side in self.sides:
-            self.working.bring_in(side, catalogue.first(side, WORKING_SIZE), self.least)
+            self.working.bring_in(side, self._first[side], self.least)
 
     def begin(self) -> None:
         """Descend from two empty rule sets, or what must be in; all programs compile, side by side."""
@@ -224,9 +239,9 @@ class Explorer:
             found = self.grower.grow(queries, parents, _GROWN_PER_QUERY)
             self.working.bring_in(int(queries[0].side), found.patterns[: WORKING_SIZE // 4], protected)
 
-    def neighbours(self) -> list[Query]:
-        """Ask what could be added to the leader, and what could take the place of each of its rules."""
-        included = self.best.included
+    def neighbours(self, included: BoolArray | None = None) -> list[Query]:
+        """Ask what could be added to a pair, the leader if not given, and what could replace each of its rules."""
+        included = self.best.included if included is None else included
         adding = [self.working.query(included, side) for side in self.sides]
         return adding + [
             self.working.query(included, side, int(slot))
@@ -316,13 +331,55 @@ class Explorer:
         return self.try_all(starts)
 
     def set_out(self) -> None:
-        """Improve the first pair, and look once from thinned pools."""
-        self.settle()
+        """Improve the first pair, and look once from thinned pools; a later search has the latter only."""
+        if self.search == 0:
+            self.settle()
         shape = self.working.kind.shape
         shares = self.generator.choice(THINNINGS, KICKS_PER_ROUND)
         thinned = [thin((shape[0], shape[1]), float(share), self.generator) for share in shares]
         if self.try_all([start._replace(included=start.included | self.least) for start in thinned]):
             self.settle()
+
+    def end_search(self) -> None:
+        """Note what this search ended in; set out anew or, where searches agree, take the readings of all in."""
+        self._note_ends()
+        self.is_final = self.agreement.num_agreeing >= NUM_AGREEING or self.search == MAX_SEARCHES
+        if self.is_final:
+            self._recall()
+        else:
+            for side in self.sides:
+                self.working.bring_in(side, self._first[side], self.least)
+            self.set_out()
+
+    def wrap_up(self) -> None:
+        """End a search that has no time left, and take the readings of all in."""
+        if not self.is_final:
+            self._note_ends()
+            self._recall()
+
+    def _note_ends(self) -> None:
+        for pair in {id(pair): pair for pair in [self.best, *self.niches.pairs]}.values():
+            rules = pair.included & ~self.least
+            positive, negative = (self.working.patterns[side][rules[side]] for side in (0, 1))
+            self.ends.append(End(pair.log_joint, (positive, negative), self.working.cover(pair.included), self.search))
+        self.search += 1
+        self.niches.found, self.best = [], self._first_best
+
+    @property
+    def agreement(self) -> Agreement:
+        """How far the searches agree that have ended."""
+        return agreement_of(self.ends, self.catalogue.layout)
+
+    def _recall(self) -> None:
+        """Take the readings of all searches in, best first."""
+        for end in sorted(self.ends, key=lambda end: -end.log_joint):
+            included = self.least.copy()
+            for side, patterns in enumerate(end.patterns):
+                included[side, self.working.hold(side, patterns, self._protected(included))] = True
+            has_room = (included.sum(axis=1) == [len(p) for p in end.patterns] + self.least.sum(axis=1)).all()
+            if has_room:
+                self.keep(Best(end.log_joint, included, False))
+        self.settle()
 
     def run(
         self,
@@ -331,7 +388,7 @@ class Explorer:
         log: list[dict[str, Any]],
         checkpoint: Checkpoint | None = None,
     ) -> bool:
-        """Search until ``patience`` rounds in a row bring nothing; say whether the leader is certified."""
+        """Search until ``patience`` rounds in a row bring nothing and searches agree; say whether the leader stands."""
         saved = None if checkpoint is None else checkpoint.load()
         if saved is None:
             self.set_out()
@@ -343,6 +400,10 @@ class Explorer:
         started = time.perf_counter() - before
         while not self.clock.is_over():
             if failures >= patience or number >= MAX_ROUNDS * patience:
+                if not self.is_final:
+                    self.end_search()
+                    failures, number = (patience, number) if self.is_final else (0, 0)
+                    continue
                 if not self.clock.has_room_for(self.pass_seconds):
                     break
                 leader = self.best
@@ -441,14 +502,17 @@ def run(
         is_optimal = explorer.run(patience, report, log, checkpoint) if explorer.sides else True
     except KeyboardInterrupt:
         clock.stopped = True
+    explorer.wrap_up()
     explorer.beats_doubt()
     searched = time.perf_counter()
-    patterns, included = surroundings(explorer, max_patterns)
+    patterns, included, readings = surroundings(explorer, max_patterns)
     beyond = left_out(explorer, patterns) if explorer.sides else 0.0
     explorer.executor.shutdown()
     return ExploreResult(
         patterns,
         included,
+        readings,
+        explorer.agreement,
         explorer.best.log_joint,
         is_optimal,
         clock.stopped,

@@ -15,6 +15,7 @@ from soar_jax._sealed import Sealed
 from soar_jax.score.readings import Reading
 from soar_jax.search.anneal_step import BLOCK, AnnealInfo
 from soar_jax.search.descent import Best
+from soar_jax.search.ends import arrays_of_ends, ends_from
 
 if TYPE_CHECKING:
     from soar_jax.search.anneal import Restarts
@@ -41,6 +42,8 @@ def about_explorer(explorer: Explorer, standing: Standing) -> dict[str, Any]:
         "seconds": standing.seconds,
         "log": list(standing.log),
         "leader": leading[0] if leading else -1,
+        "search": explorer.search,
+        "is_final": explorer.is_final,
         "turns": [reading.num_turns for reading in readings],
         "generator": jax.tree.map(lambda x: x.tolist() if isinstance(x, np.ndarray) else x, state),
     }
@@ -53,6 +56,7 @@ def arrays_of_explorer(explorer: Explorer) -> dict[str, np.ndarray]:
         "log_joints": np.array([pair.log_joint for pair in pairs]),
         "included": np.stack([pair.included for pair in pairs]),
         "optimal": np.array([pair.is_optimal for pair in pairs]),
+        **arrays_of_ends(explorer.ends),
         **explorer.working.contents(),
     }
 
@@ -69,6 +73,8 @@ def put_back_explorer(explorer: Explorer, sealed: Sealed) -> Standing:
         Reading(pair.log_joint, pair, explorer.working.cover(pair.included), turns)
         for pair, turns in zip(pairs, about["turns"], strict=False)
     ]
+    explorer.ends = ends_from(arrays, explorer.working)
+    explorer.search, explorer.is_final = int(about["search"]), bool(about["is_final"])
     leader = about["leader"]
     explorer.best = pairs[leader] if leader >= 0 else pairs[-1]
     state = about["generator"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
@@ -129,6 +129,22 @@ class WorkingPools:
     def cover(self, included: BoolArray) -> WordArray:
         """Rows that each side of a pair covers: (2, num_words)."""
         return np.stack([np.bitwise_or.reduce(self.bits[side, included[side]], axis=0) for side in (0, 1)])
+
+    def cover_of(self, patterns: Sequence[IntArray]) -> WordArray:
+        """Rows that each side of a pair covers, given by its rules beside those that must be in: (2, num_words)."""
+        bits = [
+            np.concatenate([pack(mine, self._catalogue.item_bits), self.bits[side, self.required[side]]])
+            for side, mine in enumerate(patterns)
+        ]
+        return np.stack([np.bitwise_or.reduce(mine, axis=0) for mine in bits])
+
+    def hold(self, side: int, patterns: IntArray, protected: BoolArray) -> IntArray:
+        """Bring a few patterns in and say in which slots they are; those that find none are left out."""
+        self.bring_in(side, patterns, protected)
+        bits = pack(patterns, self._catalogue.item_bits)
+        kind = 1 + self._hyper.kinds_of(side, (patterns >= 0).sum(axis=1), self._catalogue.num_cuts(patterns))
+        keys = [_key_of(row, k) for row, k in zip(bits, kind, strict=True)]
+        return np.array([self._place[side][key] for key in keys if key in self._place[side]], dtype=np.int64)
 
     def query(self, included: BoolArray, side: int, without: int | None = None) -> Query:
         """Ask what could be added to a side of a pair, perhaps with one of its rules taken out."""

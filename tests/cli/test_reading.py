@@ -11,7 +11,7 @@ from soar_jax import SOARClassifier
 from soar_jax.cli.main import main
 from tests.estimators.test_model_schema import rows
 
-MODEL = str(Path(__file__).parents[1] / "files" / "model_v4.json")
+MODEL = str(Path(__file__).parents[1] / "files" / "model.json")
 
 
 def test_predict_says_what_differs_from_the_fit_and_reads_standard_input(capsys, monkeypatch):

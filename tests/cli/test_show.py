@@ -60,11 +60,6 @@ def test_show_prints_changes_made_by_hand_with_reason_and_price(car, tmp_path, c
     assert edit["reason"] == "not lawful" and edit["log_joint_change"] < 0
 
 
-def test_show_reads_a_file_of_the_first_format(capsys):
-    assert main(["show", str(Path(__file__).parents[1] / "files" / "model_v1.json")]) == 0
-    assert "format 1" in " ".join(capsys.readouterr().out.split())
-
-
 def test_model_check_tells_sound_files_from_others(car, tmp_path, capsys):
     broken = tmp_path / "broken.json"
     content = json.loads(Path(car.model).read_text())

@@ -50,5 +50,4 @@ def posterior_of(target, pairs, times, counts, log_joint, classes=(0, 1), positi
         ),
         seconds=0.0,
         thin=1,
-        power=1.0,
     )

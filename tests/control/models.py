@@ -38,6 +38,7 @@ def model_of_rules(positive, negative, taxonomy, *, columns, classes=(0, 1), pos
             **FLAT,
             "claimed": FLAT,
             "log_doubt": 0.0,
+            "power": 1.0,
             "kind": [by_length.tolist()] * 2,
             "rule_alpha": [[1.0] * longest] * 2,
             "rule_beta": [[100.0] * longest] * 2,

@@ -241,14 +241,6 @@ def test_a_loaded_model_is_edited_with_its_table_and_keeps_its_log(fitted, tmp_p
         loaded.without_rule("N1", reason="x", X=X.drop(columns="c2"), y=y)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_files_of_versions_1_and_2_have_no_edits(version):
-    from pathlib import Path
-
-    old = SOARClassifier.load(Path(__file__).parents[1] / "files" / f"model_v{version}.json")
-    assert not len(old.edits_)
-
-
 def test_taking_every_rule_out_leaves_the_base_rate(fitted):
     X, y, model = fitted
     while len(model.rules_):

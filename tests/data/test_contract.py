@@ -19,7 +19,7 @@ from soar_jax import (
 from soar_jax.data.check import check_table
 from soar_jax.data.columns import TableValues
 from soar_jax.data.contract import MISSING, Contract
-from soar_jax.data.learn import contract_of_rules, learn_contract
+from soar_jax.data.learn import learn_contract
 from soar_jax.data.read import read_table
 from soar_jax.data.suspects import find_suspects
 from soar_jax.data.table import as_frame, frame_to_predict
@@ -377,11 +377,3 @@ def test_a_table_is_compared_with_the_fit_column_by_column():
     assert same.is_clean and same.sentence() == "" and same.to_dict()["is_clean"]
     turned = check_table(later.assign(b=pd.date_range("2020", periods=4)), contract, rule.conditions)
     assert "holds dates" in turned.sentence()
-
-
-def test_rules_of_an_older_file_say_what_can_be_asked():
-    rule = Rule.from_literals([("a", "==", "u"), ("b", ">", 3.0), ("c", "<=", "2020-01-05")])
-    contract = contract_of_rules(rule.conditions, ["a", "b", "c", "d"], has_names=True)
-    assert [(c.name, c.kind) for c in contract.columns] == [("a", "category"), ("b", "number"), ("c", "datetime")]
-    with pytest.raises(InputError, match="holds numbers"):
-        contract.read(pd.DataFrame({"c": [1, 2]}), ["c"])

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -75,16 +74,3 @@ def test_failed_save_leaves_the_old_file(make_table, tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         model.save(path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["m.json"]
-
-
-def test_files_of_format_version_1_still_predict_as_they_did(make_table, tmp_path):
-    """Written by the package before rates had bounds; the figures are what it printed then."""
-    X, _ = make_table(0, num_rows=200)
-    model = SOARClassifier.load(Path(__file__).parents[1] / "files" / "model_v1.json")
-    probability = model.predict_proba(X)[:6, 1]
-    assert probability == pytest.approx([0.40131578947368424] * 3 + [0.4859154929577465] + [0.9414893617021277] * 2)
-    assert model.score_ == pytest.approx(93.14742491871364) and model.conclude() == "1 rule for True and 1 for False."
-    with pytest.raises(InputError, match="fit it again"):
-        model.noise_check(X, np.zeros(len(X)))
-    model.save(tmp_path / "m.json")
-    assert np.array_equal(SOARClassifier.load(tmp_path / "m.json").predict_proba(X), model.predict_proba(X))

@@ -19,7 +19,7 @@ from soar_jax.posterior.committee_file import committee_schema
 from tests.conftest import random_table
 
 FILES = Path(__file__).parents[1] / "files"
-CONTENT = json.loads((FILES / "model_v4.json").read_text(encoding="utf-8"))
+CONTENT = json.loads((FILES / "model.json").read_text(encoding="utf-8"))
 
 
 def rows():
@@ -265,34 +265,12 @@ def test_a_keyword_that_the_checker_does_not_know_is_an_error():
 # -- formats ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("version", "expected", "score"),
-    [
-        (
-            2,
-            [0.6423094828184558, 0.14353637567921618, 0.14353637567921618, 0.5099337748262791, 0.5099337748262791,
-             0.9632352941188039],
-            332.13146109905415,
-        ),
-        (
-            3,
-            [0.5384615384600528, 0.7720002810177194, 0.5384615384600528, 0.7720002810177194, 0.7720002810177194,
-             0.7720002810177194],
-            337.6328958222731,
-        ),
-        (
-            4,
-            [0.1679653679653680, 0.8571430627767105, 0.1679653679653680, 0.8571430627767105, 0.8571430627767105,
-             0.8571430627767105],
-            232.63561469360286,
-        ),
-    ],
-)  # fmt: skip
-def test_files_of_every_format_predict_as_they_did(version, expected, score, tmp_path):
-    """Written by the package of the time; the figures are what it printed then."""
-    model = SOARClassifier.load(FILES / f"model_v{version}.json")
+def test_a_file_predicts_as_its_model_did(tmp_path):
+    """Written once and kept; the figures are what the model printed then."""
+    expected = [0.1679653679653680, 0.8571430627767105, 0.1679653679653680, *[0.8571430627767105] * 3]
+    model = SOARClassifier.load(FILES / "model.json")
     assert model.predict_proba(TABLE)[:6, 1] == pytest.approx(expected, abs=1e-12)
-    assert model.score_ == pytest.approx(score)
+    assert model.score_ == pytest.approx(232.63561469360286) and model.power_ == 1
     model.save(tmp_path / "m.json")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -350,15 +328,6 @@ def test_a_committee_is_checked_as_a_model_is(tmp_path):
         found[what] += 1
         assert what != "silent", (place, done)
     assert found["refused"] > 500
-
-
-def test_committees_of_version_1_are_still_read(tmp_path):
-    made = committee()
-    made.save(tmp_path / "c.json")
-    content = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
-    old = {**{k: v for k, v in content.items() if k not in ("contract", "checksum")}, "format_version": 1}
-    (tmp_path / "c.json").write_text(json.dumps(old), encoding="utf-8")
-    assert np.array_equal(load(tmp_path / "c.json").predict_proba(TABLE), made.predict_proba(TABLE))
 
 
 def test_both_schemas_say_the_same_of_a_contract():

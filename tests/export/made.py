@@ -74,7 +74,7 @@ def model_of(
         for literals in mine
     ]
     flat = {"alpha": [1.0] * 4, "beta": [1.0] * 4, "low": [0.0] * 4, "high": [1.0] * 4}
-    priors = {**flat, "claimed": flat, "log_doubt": 0.0, "kind": np.zeros((2, 5, 5), int).tolist()}
+    priors = {**flat, "claimed": flat, "log_doubt": 0.0, "power": 1.0, "kind": np.zeros((2, 5, 5), int).tolist()}
     priors |= {name: [[1.0], [1.0]] for name in ("rule_alpha", "rule_beta", "searched")} | {"pool_size": [[1], [1]]}
     content = {
         "format": FORMAT,

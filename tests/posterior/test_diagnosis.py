@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from soar_jax.posterior.diagnosis import Figures, figures_of, judge
+from soar_jax.score.target import Agreement
 
 
 def figures(**changes):
@@ -19,6 +20,9 @@ def figures(**changes):
         num_unsettled=0,
         no_rules=0.0,
         log_odds=12.3,
+        power=1.0,
+        agreement=Agreement(3, 2, 7.5),
+        contested="",
         left_out=0.02,
         arrivals=[9, 12],
         least_swap_probability=0.5,
@@ -26,7 +30,6 @@ def figures(**changes):
         num_chains=4,
         num_draws=1000,
         thin=1,
-        power=1.0,
         was_stopped=False,
         num_candidates=100,
         num_rows=500,
@@ -42,8 +45,15 @@ def test_a_good_run_is_trusted_without_advice():
     assert verdict.is_trusted and not verdict.problems and not verdict.advice
     assert "worst R-hat 1.002, at least 800 effective draws" in str(verdict)
     assert "favour rules over none by 12.3 nats" in str(verdict)
-    assert "about 0.4 rules of a draw" in str(judge(figures(left_out=0.4)))
+    assert "2 of 3 independent searches found this reading of the table; it leads the next one by 7.5" in str(verdict)
     assert "do not speak for any rule (P(no rules) 0.80)" in str(judge(figures(no_rules=0.8)))
+    assert judge(figures(agreement=None)).is_trusted  # not known, after annealing
+
+
+def test_a_low_power_is_named_and_never_said_to_be_the_rows_word():
+    assert "12.3 nats at power 0.25 (P" in str(judge(figures(power=0.25)))
+    nothing = str(judge(figures(power=0.25, no_rules=0.8)))
+    assert "for any rule at power 0.25" in nothing and "A higher power may find rules" in nothing
 
 
 @pytest.mark.parametrize(
@@ -57,6 +67,9 @@ def test_a_good_run_is_trusted_without_advice():
         (dict(num_temperatures=1, arrivals=[]), "without tempering 4 chains", "leave num_temperatures out"),
         (dict(num_draws=3), "3 draws per chain cannot be judged", "num_draws=12"),
         (dict(arrivals=[2, 9], least_swap_probability=0.1), "only 2 replicas", "num_temperatures=20"),
+        (dict(left_out=0.11), "about 0.11 rules of a draw", "larger max_patterns"),
+        (dict(agreement=Agreement(4, 1, 0.7)), "searches do not agree: 1 of 4", "power=0.5"),
+        (dict(contested="'a = 1'"), "nearly always have the rule 'a = 1'", "num_draws=4000"),
     ],
 )
 def test_each_problem_alone_is_found_and_named(changes, problem, advice):
@@ -73,8 +86,9 @@ def test_advice_follows_the_run():
     assert any("stopped early" in line for line in stopped.problems)
     assert any("time_budget" in line for line in stopped.advice) and not any("num_draws" in a for a in stopped.advice)
     assert any("max_patterns" in line for line in judge(figures(cells=bad, num_candidates=201)).advice)
-    assert any("power=0.1" in line for line in judge(figures(cells=bad, num_rows=10_001)).advice)
+    assert any('power="auto"' in line for line in judge(figures(cells=bad, num_rows=10_001)).advice)
     assert not any("power" in line for line in judge(figures(cells=bad, num_rows=10_001, power=0.1)).advice)
+    assert len(judge(figures(left_out=0.2)).advice) == 1  # a longer run would not help
     assert not any("num_temperatures" in a for a in judge(figures(arrivals=[2, 9])).advice)  # swaps are fine
 
 

@@ -204,7 +204,7 @@ def test_the_estimator_predicts_with_the_pair_and_the_committee_with_the_average
 
 def test_bad_settings_are_refused(sampled):
     model = sampled[2]
-    for bad in (dict(power=0), dict(power=2), dict(thin=0), dict(num_draws=0), dict(time_budget=-1)):
+    for bad in (dict(power=0.5), dict(thin=0), dict(num_draws=0), dict(time_budget=-1)):
         with pytest.raises(InputError):
             model.sample_posterior(**bad)
 

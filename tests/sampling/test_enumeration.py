@@ -12,6 +12,7 @@ from tests.problems import are_allowed, constrain, enumerate_log_joints, log_con
 # Plain opinions and bounds; seeds for which even perfect draws stay well below the tolerance: see `expected_variation`.
 PLAIN = dict(num_rows=60, max_weight=15, bounded=False)
 BOUNDED = dict(num_rows=40, max_weight=3, bounded=True)
+COARSE = dict(num_rows=40, max_weight=6, bounded=True, power=0.5)
 PROBLEMS = [
     (100, (7, 7), PLAIN),
     (101, (5, 4), PLAIN),
@@ -23,6 +24,8 @@ PROBLEMS = [
     (201, (6, 6), BOUNDED),
     (209, (6, 6), BOUNDED),
     (212, (5, 4), BOUNDED),
+    (301, (5, 5), COARSE),
+    (302, (5, 4), dict(PLAIN, power=0.5)),
 ]
 # steps per round of a kernel alone: as much work as a few sweeps over the pool; any other kernel gets DEFAULT_STEPS
 STEPS = {"flip": 120, "exchange": 20, "heal": 4, "informed": 8}
@@ -86,14 +89,19 @@ def check(seed, sizes, made, plan, num_temperatures, num_draws=2000, thin=1, num
 
 @pytest.mark.parametrize(
     "problem",
-    [pytest.param(PROBLEMS[1], id="opinions", marks=pytest.mark.slow), pytest.param(PROBLEMS[6], id="bounds")],
+    [
+        pytest.param(PROBLEMS[1], id="opinions", marks=pytest.mark.slow),
+        pytest.param(PROBLEMS[6], id="bounds"),
+        pytest.param(PROBLEMS[10], id="bounds, power one half"),
+    ],
 )
 def test_default_mixture_with_tempering_samples_the_enumerated_posterior(problem):
     draws, evidence = check(*problem, PLANS["default"], 5, num_draws=600)
     # 1e-5 of right runs are further off
     assert abs(draws.log_evidence - evidence) < 4.5 * draws.log_evidence_error + 1e-3
     assert (draws.arrivals > 0).all()
-    assert draws.ladder[0] == 0 and draws.ladder[-1] == 1 and (np.diff(draws.ladder) > 0).all()
+    power = problem[2].get("power", 1)
+    assert draws.ladder[0] == 0 and draws.ladder[-1] == power and (np.diff(draws.ladder) > 0).all()
 
 
 CONSTRAINTS = {
@@ -124,7 +132,7 @@ def test_every_kernel_samples_enumerated_posteriors_under_constraints(name, num_
 @pytest.mark.slow
 @pytest.mark.parametrize("num_temperatures", [1, 5])
 @pytest.mark.parametrize("name", PLANS)
-def test_every_kernel_samples_the_enumerated_posterior_of_ten_problems(name, num_temperatures):
+def test_every_kernel_samples_the_enumerated_posterior_of_twelve_problems(name, num_temperatures):
     for seed, sizes, made in PROBLEMS:
         check(seed, sizes, made, PLANS[name], num_temperatures, thin=2)
 

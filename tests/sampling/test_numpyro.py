@@ -16,9 +16,13 @@ from tests.problems import are_allowed, constrain, enumerate_log_joints, tiny_ta
 SHORT = ((FLIP, 8), (EXCHANGE, 2), (HEAL, 1))
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["opinions", "bounds"])
+@pytest.fixture(
+    scope="module",
+    params=[(False, 1.0), (True, 1.0), (True, 0.5)],
+    ids=["opinions", "bounds", "bounds, power one half"],
+)
 def tiny(request):
-    target, covers, weights = tiny_target(request.param)
+    target, covers, weights = tiny_target(*request.param)
     pools, hyper = target.pools, target.hyper
     values, subsets = enumerate_log_joints(covers, weights, pools, hyper)
     row = np.concatenate([np.repeat(np.arange(30), weights[0]), np.repeat(np.arange(30), weights[1])])
@@ -105,7 +109,7 @@ def test_what_must_be_in_is_in_and_pairs_beyond_the_limit_have_no_density(tiny):
 def test_kernel_in_numpyro_mcmc_samples_the_enumerated_posterior(tiny, ladder):
     """16 vectorised chains of 400 draws; five standard errors between chains."""
     target, values, subsets, _ = tiny
-    kernel = SOARKernel(target, ladder=ladder, plan=SHORT)
+    kernel = SOARKernel(target, ladder=target.hyper.power * np.array(ladder), plan=SHORT)
     mcmc_run = MCMC(
         kernel, num_warmup=100, num_samples=400, num_chains=16, chain_method="vectorized", progress_bar=False
     )

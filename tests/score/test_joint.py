@@ -13,7 +13,7 @@ from soar_jax._base import in_float64
 from soar_jax.candidates.coverage import LOW_HALF, NEGATIVE_SHIFT
 from soar_jax.score.bounded import quadrature
 from soar_jax.score.host import host_log_joint
-from soar_jax.score.joint import log_beta, log_likelihood, log_prior
+from soar_jax.score.joint import log_beta, log_joint, log_likelihood
 from soar_jax.score.problem import MAX_TABLE_ROWS, _log_gamma
 from soar_jax.score.tables import prior_table
 from tests.problems import pack_counts, priors_by_length, random_problem, random_target
@@ -47,9 +47,10 @@ def device_log_joint(counts, sizes, hyper):
         rule=jnp.zeros((2, 0)),
         prior=jnp.pad(jnp.asarray(prior_table(hyper, 63)), ((0, 0), (1, 0), (0, 0))),  # first what must be in: nothing
         log_doubt=jnp.asarray(hyper.log_doubt),
+        power=jnp.asarray(hyper.power),
     )
     sizes = jnp.pad(jnp.asarray(sizes, jnp.int32), ((0, 0), (1, 0)))
-    return float(log_likelihood(by_formula, packed) + log_prior(by_formula, sizes))
+    return float(log_joint(by_formula, packed, sizes))
 
 
 @settings(deadline=None, max_examples=100)
@@ -62,7 +63,7 @@ def test_device_score_equals_scipy_score_to_1e_9(seed, num_rows):
     sizes = np.minimum(rng.integers(0, 20, (2, 4)), pool) * rng.integers(0, 2)
     hyper = priors_by_length(
         *(10 ** rng.uniform(-2, np.log10(num_rows), (2, 4))), *(10 ** rng.uniform(-1, 3, (2, 2, 4))), pool
-    )._replace(log_doubt=rng.uniform(0, 5))
+    )._replace(log_doubt=rng.uniform(0, 5), power=rng.choice([1.0, rng.uniform(0.01, 1)]))
     expected = host_log_joint(positives, negatives, sizes, hyper)
     assert device_log_joint((positives, negatives), sizes, hyper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
