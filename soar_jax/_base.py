@@ -147,6 +147,19 @@ def check_whole(name: str, value: Any, minimum: int) -> None:
         raise InputError(f"{name} must be a whole number of at least {minimum}, got {value!r}.")
 
 
+def draw_seed(random_state: Any) -> int:
+    """Draw one seed as scikit-learn reads ``random_state``."""
+    from sklearn.utils import check_random_state
+
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise InputError(
+            "random_state must be a whole number from 0 to 4294967295, a numpy.random.RandomState or None, got "
+            f"{random_state!r}."
+        ) from None
+
+
 def number_of(text: str) -> float | int:
     """Read a whole number as int, any other as float."""
     return int(text) if text.lstrip("+-").isdigit() else float(text)

@@ -6,7 +6,8 @@ never holds more than the start of a few names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 LONGEST_NAME = 40
@@ -31,6 +32,23 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def short_names(texts: Sequence[Any], longest: int = LONGEST_NAME) -> tuple[str, ...]:
+    """Cut names to so many characters so that they still differ: of those that begin alike, what differs is kept.
+
+    Examples
+    --------
+    >>> short_names(["back within 30 days", "back within 90 days"], 14)
+    ('back...30 days', 'back...90 days')
+    """
+    full = [str(text) for text in texts]
+    cut = tuple(short_name(text, longest) for text in full)
+    if len(set(cut)) == len(set(full)):
+        return cut
+    same = next(i for i, signs in enumerate(zip_longest(*full)) if len(set(signs)) > 1)
+    head = max(longest // 3, longest - 3 - max(len(text) - same for text in full))
+    return tuple(visible(f"{text[:head]}...{text[same : same + longest - head - 3]}") for text in full)
 
 
 def list_names(names: Iterable[Any], most: int = MOST_NAMES, longest: int = LONGEST_NAME) -> str:

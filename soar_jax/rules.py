@@ -32,6 +32,10 @@ class Rule:
 
     conditions: tuple[Literal, ...]
 
+    def __post_init__(self) -> None:
+        """Keep one of literals that say the same."""
+        object.__setattr__(self, "conditions", tuple(dict.fromkeys(self.conditions)))
+
     @property
     def literals(self) -> tuple[tuple[str, str, Any], ...]:
         """Plain data: (column, op, value) with op one of ``==``, ``!=``, ``<=``, ``>``, ``missing``."""

@@ -251,7 +251,7 @@ def build_from(
         if constraints.has_any:
             items = constrain_items(items, columns, base, constraints)
         counts = source.count_cells(columns)
-        items = keep_informative(items, counts, threshold, has_other=any(column.has_other for column in columns))
+        items = keep_informative(items, counts, threshold)
         rows = source.group(columns, add_required(items, columns, constraints))
         layout = lay_out(rows)
         masks = items.masks(rows)

@@ -71,23 +71,23 @@ def count_conjunctions(items: Items, longest: int) -> FloatArray:
     one of them is used: with it, none of those it is kept apart from is.
     """
     is_cut = (items.choices > 1).astype(np.int64)
-    factors = {}
-    for column in np.unique(items.column):
-        mine = np.flatnonzero(items.column == column)
-        factor = np.zeros((3, 3))
-        factor[0, 0] = 1.0
-        np.add.at(factor[1], is_cut[mine], items.choices[mine])
-        within = items.compatible_with(mine)[:, mine] if any(int(i) in items.intervals for i in mine) else None
-        for place, i in enumerate(mine if within is not None else ()):
-            for other, j in enumerate(mine[place + 1 :], place + 1):
-                if within is not None and within[place, other]:
-                    factor[2, is_cut[i] + is_cut[j]] += items.choices[i] * items.choices[j]
-        factors[int(column)] = factor
+    columns, place = np.unique(items.column, return_inverse=True)
+    of_column = np.zeros((len(columns), 3, 3))
+    of_column[:, 0, 0] = 1.0
+    flat, size = of_column.reshape(-1), of_column[:1].size
+    np.add.at(flat, size * place + 3 + is_cut, items.choices)
+    pairs = sorted((i, j) for i, others in items.intervals.items() for j in others if i < j)
+    one, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    if items.sides is not None:
+        may = (items.sides[:, one] & items.sides[:, other]).any(axis=0)
+        one, other = one[may], other[may]
+    np.add.at(flat, size * place[one] + 6 + is_cut[one] + is_cut[other], items.choices[one] * items.choices[other])
+    factors = dict(zip(columns.tolist(), of_column, strict=True))
     foes: dict[int, set[int]] = {column: set() for column in factors}
-    for one, other in items.apart:
-        if one in foes and other in foes:
-            foes[one].add(other)
-            foes[other].add(one)
+    for left, right in items.apart:
+        if left in foes and right in foes:
+            foes[left].add(right)
+            foes[right].add(left)
     total = np.zeros((longest + 1, longest + 1))
     total[0, 0] = 1.0
     for column, factor in factors.items():

@@ -12,7 +12,10 @@ import pandas as pd
 from soar_jax._base import BoolArray, InputError, IntArray
 from soar_jax.data.columns import Column, TableValues
 from soar_jax.data.items import Items
-from soar_jax.data.table import GroupedRows, describe_column, group_rows
+from soar_jax.data.table import GroupedRows, describe_column, describe_numbers, group_rows
+
+MANY_ROWS = 4096
+"""Rows up to which the cuts of all columns of numbers are chosen together; of more rows a column is work enough."""
 
 Keep = Callable[[IntArray, IntArray], BoolArray]
 """Says of positives and negatives which levels are frequent enough to matter."""
@@ -57,6 +60,7 @@ class FrameSource(RowSource):
         self.names = list(frame.columns)
         self.num_positives, self.num_negatives = int(weights[y].sum()), int(weights[~y].sum())
         self._frame, self._y, self._weights = frame, y, weights
+        self._described: dict[str, Column] | None = None
 
     @cached_property
     def _table(self) -> TableValues:
@@ -68,7 +72,13 @@ class FrameSource(RowSource):
             raise InputError("Every value of the table is missing; there is nothing to learn from.")
 
     def describe(self, name: str, keep: Keep, max_bins: int, method: str) -> Column:
-        """Read the values of one column."""
+        """Read the values of one column; those of plain numbers are all read when the first one is asked for."""
+        if method == "supervised" and len(self._frame) <= MANY_ROWS and (self._weights > 0).all():
+            if self._described is None:
+                many = describe_numbers(self._table, self.names, self._y, self._weights, max_bins)
+                self._described = {column.name: column for column in many}
+            if name in self._described:
+                return self._described[name]
         return describe_column(self._table[name], self._y, self._weights, keep, max_bins, method)
 
     def count_cells(self, columns: Sequence[Column]) -> list[tuple[IntArray, IntArray]]:

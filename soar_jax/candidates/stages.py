@@ -43,16 +43,14 @@ def mine(
     return mine_fpgrowth(masks, rows.positives, rows.negatives, item_bits, compatible, layout, threshold, max_length)
 
 
-def keep_informative(
-    items: Items, counts: Sequence[tuple[IntArray, IntArray]], threshold: Threshold, *, has_other: bool = False
-) -> Items:
-    """Drop literals that are true of every row or of too few, and those that the search may not use.
+def keep_informative(items: Items, counts: Sequence[tuple[IntArray, IntArray]], threshold: Threshold) -> Items:
+    """Drop literals that are true of every row or of too few, and those that the search may not use; perhaps all.
 
     ``counts`` has positives and negatives of each cell, for each column.
     """
     if items.sides is not None:
         allowed = np.asarray(items.sides.any(axis=0))
-        if not allowed.any():
+        if len(allowed) and not allowed.any():
             raise InputError("The constraints forbid every literal of the table; forbid less.")
         items = items.select(allowed)
     by_class = np.array(
@@ -60,16 +58,9 @@ def keep_informative(
     )
     positives, negatives = by_class.reshape(-1, 2).astype(np.int64).T
     num_rows = sum(int(part.sum()) for part in counts[0]) if len(counts) else 0
-    telling = positives + negatives < num_rows
-    if not telling.any() and not has_other:
-        raise InputError("No column tells rows apart: every column is constant or missing.")
-    frequent = threshold.reached(positives, negatives)
-    if not (telling & frequent).any():
-        raise InputError(
-            f"No literal is true of {threshold.total} rows ({threshold.positives} positive or "
-            f"{threshold.negatives} negative ones); lower min_support or min_class_support."
-        )
-    return items.select(telling & frequent)
+    if threshold.total > num_rows > 0:
+        raise InputError(f"The table has {num_rows} rows, fewer than a rule must cover; lower min_support.")
+    return items.select((positives + negatives < num_rows) & threshold.reached(positives, negatives))
 
 
 def make_source(

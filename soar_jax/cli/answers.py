@@ -9,8 +9,7 @@ import numpy as np
 
 from soar_jax._base import IntArray
 from soar_jax._hundred import share_in_two
-from soar_jax._names import short_name
-from soar_jax.cli.screen import percent, plural
+from soar_jax.cli.screen import label_of, percent, plural
 from soar_jax.control.costs import says_positive
 from soar_jax.score.intervals import interval
 from soar_jax.states import ACTIVE, IS_AMBIGUOUS, PASSIVE, counts_from_taxonomy
@@ -117,7 +116,7 @@ def answers_of(model: Any, positives: IntArray, negatives: IntArray) -> Answers:
         0 if model._single else int(rows[ACTIVE]),
         0 if model._single else int(rows[PASSIVE]),
         int(right.sum()),
-        short_name(model._label(side)),
+        label_of(model, side),
         int(of_commoner.sum()),
         int(of_commoner[is_answered].sum()),
     )
@@ -129,7 +128,7 @@ def answers_in_words(model: Any, positives: IntArray, negatives: IntArray, is_fr
     told = answers.sentences(where_text(answers.rows, is_fresh), is_fresh)
     empty = [side for side, rules in enumerate((model.positive_rules_, model.negative_rules_)) if not len(rules)]
     if len(empty) == 1 and not model._single:
-        told.append(f"There is no rule for {short_name(model._label(empty[0]))}: no row gets that answer.")
+        told.append(f"There is no rule for {label_of(model, empty[0])}: no row gets that answer.")
     return told
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 from soar_jax._base import InputError
@@ -49,12 +48,8 @@ def run(args: argparse.Namespace) -> int:
     with reading(args):
         model = load_estimator(args.model)
         X, y = labelled_table(args, model)
-        held = rows_held_out(model, X, y)
-    if held is not None:
-        X, y = X.loc[held], y[held]
     with stage(args, f"Auditing {len(X):,} rows"):
         audit = model.audit(X, y, args.by, args.level, reference=args.reference, random_state=args.seed)
-        audit = replace(audit, is_held_out=held is not None)
     if args.json or suffix == ".json":
         text = audit.to_json() + "\n"
     else:
@@ -64,8 +59,3 @@ def run(args: argparse.Namespace) -> int:
         text = screen.text(*audit_view(audit, model._label(0), is_single=model._single), is_plain=suffix is not None)
     write_result(text, args.out, "audit")
     return 0
-
-
-def rows_held_out(model: Any, X: Any, y: Any) -> Any:
-    """Find the rows that the fit held out, where this is the table that it was given; else None."""
-    return model._rows_held_out(model._frame(X), y == model._label(0))

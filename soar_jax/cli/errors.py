@@ -65,10 +65,12 @@ def wants_traceback(args: Any) -> bool:
 
 
 def warnings_as_lines(args: Any) -> None:
-    """Show warnings as lines of the command; those for programmers are left out."""
+    """Show warnings as lines of the command, each once; those for programmers are left out."""
+    said = set()
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, UserWarning):
+        if issubclass(category, UserWarning) and str(message) not in said:
+            said.add(str(message))
             _say(f"warning: {message}", args)
 
     warnings.showwarning = show

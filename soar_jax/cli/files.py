@@ -144,7 +144,9 @@ def _plural(count: int, what: str) -> str:
 
 
 def check_labels(y: pd.Series) -> None:
-    """Refuse labels that are missing."""
+    """Refuse labels that are missing, and a table without rows."""
+    if not len(y):
+        raise InputError("The table has the names of its columns and no rows.")
     num_missing = int(y.isna().sum())
     if num_missing:
         raise InputError(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soar_jax._base import InputError, NothingFoundWarning
+from soar_jax._base import DataWarning, InputError, NothingFoundWarning
 from soar_jax.cli.database import add_fit_options, names_database
 from soar_jax.cli.files import check_out, save_model, stage
 from soar_jax.cli.fit_database import fit_in_database
@@ -125,5 +125,7 @@ def _summary(model: Any, X: Any, y: Any) -> dict[str, Any]:
 
     is_held = np.zeros(len(X), dtype=bool)
     is_held[model.held_out_] = True
-    training, held = (model.taxonomy(X[which], y[which]) if which.any() else None for which in (~is_held, is_held))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # said at the fit
+        training, held = (model.taxonomy(X[which], y[which]) if which.any() else None for which in (~is_held, is_held))
     return summary_of(model, training, held)

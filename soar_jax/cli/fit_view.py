@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from soar_jax._names import short_name
 from soar_jax.cli.answers import answers_in_words, where_text
 from soar_jax.cli.database import address_of, names_database
 from soar_jax.cli.model_view import rules_view, states_view, trust_text
 from soar_jax.cli.options import LEAST_OF_A_CLASS, source_of, words_again
-from soar_jax.cli.screen import commands, heading, paragraph, percent, plural, show
+from soar_jax.cli.screen import commands, heading, label_of, paragraph, percent, plural, show
 from soar_jax.cli.wording import as_options, options_of
 from soar_jax.states import counts_from_taxonomy
 
@@ -53,7 +52,7 @@ def _about_the_table(model: Any, summary: dict[str, Any], args: argparse.Namespa
     positives = sum(case[name] for case in cases for name in ("CTP", "CFN", "AAP", "PAP"))
     text = (
         f"{source_of(args)}: {plural(total, 'row')}, {plural(num_columns, 'column')}. Positive means "
-        f"{short_name(model._label(0))}: {positives:,} rows, {percent(positives / total)}. "
+        f"{label_of(model, 0)}: {positives:,} rows, {percent(positives / total)}. "
     )
     if held:
         return text + f"Learned from {learned['rows']:,} rows; {held['rows']:,} held out to check on."

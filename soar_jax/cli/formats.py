@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soar_jax._base import InputError
+from soar_jax._base import DataWarning, InputError
 from soar_jax._names import short_name
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ MODEL = (".json",)
 TABLE = (".csv", ".csv.gz", ".json", ".jsonl", ".parquet")
 TEXT_OR_JSON = (".txt", ".json")
 REPORT = (".html", ".md")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def suffix_of(path: str | Path, known: Sequence[str], what: str) -> str:
@@ -50,7 +52,17 @@ def table_bytes(frame: pd.DataFrame, suffix: str) -> bytes:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Write a table as CSV."""
+    """Write a table as CSV; what a spreadsheet would take for a formula is warned about."""
+    from soar_jax.data.spelling import is_number
+
+    for name, column in frame.select_dtypes(exclude=["number", "bool"]).items():
+        if any(str(text).startswith(_FORMULA) and not is_number(str(text)) for text in column.drop_duplicates()):
+            warnings.warn(
+                f"Values of {short_name(name)} begin as formulas do (=, +, -, @), and a spreadsheet that opens the CSV "
+                "would compute them. Give such labels another name, or write JSON or Parquet.",
+                DataWarning,
+                stacklevel=2,
+            )
     return str(frame.to_csv(index=False))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 
@@ -74,6 +75,9 @@ def build_parser() -> Parser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; errors a user can mend print one line and give exit code 2."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell, as in soar show m.json >&-
+            setattr(sys, name, open(os.devnull, "w"))
     args, unknown = build_parser().parse_known_args(argv)
     if unknown:
         command = args.parsers[args.command]

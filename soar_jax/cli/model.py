@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from typing import Any
 
-from soar_jax._base import InputError
+from soar_jax._base import EditedModelWarning, InputError
 from soar_jax.cli.errors import DONE, WRONG_INPUT
 from soar_jax.cli.files import load_model
 from soar_jax.cli.parsers import Parser, add_json, add_shared, new_command
@@ -14,7 +15,7 @@ from soar_jax.cli.parsers import Parser, add_json, add_shared, new_command
 
 def add_parser(commands: Any) -> None:
     """Describe the command."""
-    about = "A file that is sound loads, and everything in it fits together."
+    about = "A file that is sound loads, everything in it fits together, and it is as it was saved."
     example = "soar model check model.json"
     model = new_command(commands, "model", "say whether model files are sound: soar model check", example, about)
     inner = model.add_subparsers(dest="what", required=True, metavar="check", parser_class=Parser)
@@ -41,8 +42,10 @@ def run(args: argparse.Namespace) -> int:
 def _look(path: str) -> tuple[str | None, str]:
     """Say what is wrong, if anything, and what the file holds."""
     try:
-        model = load_model(path)
-    except (InputError, OSError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", EditedModelWarning)
+            model = load_model(path)
+    except (InputError, OSError, EditedModelWarning) as error:
         return " ".join(str(error).split()), ""
     if not hasattr(model, "positive_rules_"):
         return None, f"A committee of {len(model.weights):,} pairs of rule sets."

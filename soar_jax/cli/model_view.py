@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soar_jax._base import IntArray
-from soar_jax._names import short_name
-from soar_jax.cli.screen import heading, paragraph, percent, table
+from soar_jax.cli.screen import heading, label_of, paragraph, percent, table
 from soar_jax.cli.wording import as_options
 from soar_jax.score.intervals import interval
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, hits_and_misses
@@ -34,7 +33,7 @@ def rules_view(model: Any) -> list[Any]:
     parts: list[Any] = []
     for side, letter in enumerate("P" if model._single else "PN"):
         mine = rules[rules["side"] == STATES[side]]
-        parts.append(heading(f"Rules for {short_name(model._label(side))}: any of these"))
+        parts.append(heading(f"Rules for {label_of(model, side)}: any of these"))
         if not len(mine):
             parts.append(paragraph("(none)"))
             continue
@@ -66,7 +65,7 @@ def _rules_legend(is_fresh: bool) -> str:
 
 def states_view(model: Any, positives: IntArray, negatives: IntArray, is_fresh: bool) -> list[Any]:
     """Show how many rows of each class every state has, with the eight cases by name."""
-    names = [short_name(model._label(side), 16) for side in (0, 1)]
+    names = [label_of(model, side, 16) for side in (0, 1)]
     says = {
         POSITIVE: names[0],
         NEGATIVE: names[1],

@@ -143,12 +143,16 @@ def training_table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _check_two(y: pd.Series) -> None:
-    """Refuse labels that are not of two classes; labels are cells, and are not shown."""
+    """Refuse labels that are not of two classes; labels are cells, shown only where two look alike."""
+    from soar_jax.data.labels import alike
+
     number, name = y.nunique(), short_name(y.name)
     if number > 2:  # noqa: PLR2004
         is_measured = y.dtype.kind == "f" and bool((y % 1 != 0).any())
         what = "numbers, which is a matter of regression" if is_measured else "labels"
-        raise InputError(f"The target column {name!r} has {number:,} {what}; soar tells two classes apart. {MAKE_TWO}")
+        raise InputError(
+            f"The target column {name!r} has {number:,} {what}; soar tells two classes apart.{alike(y)} {MAKE_TWO}"
+        )
     if number == 1:
         raise InputError(f"The target column {name!r} has the same label in every row; rules need two classes.")
 

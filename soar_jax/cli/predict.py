@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from typing import Any
 
-from soar_jax._base import InputError
+from soar_jax._base import InputError, UnreadableValuesWarning
 from soar_jax.cli import formats
 from soar_jax.cli.database import add_database_options, add_predict_options, names_database, predict_in_database
 from soar_jax.cli.files import load_model, out_suffix, reading, stage, write_result
@@ -51,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     with reading(args):
         model = load_model(args.model)
         table = read_given(args, model)
-    with stage(args, f"Predicting {len(table):,} rows"):
+    with stage(args, f"Predicting {len(table):,} rows"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreadableValuesWarning)  # counted below
         result = model.predict_table(table)
     differs = model.check(table).sentence()
     if differs:

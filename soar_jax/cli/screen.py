@@ -10,17 +10,18 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from soar_jax._hundred import fixed
-from soar_jax._names import visible
+from soar_jax._names import LONGEST_NAME, short_names, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 WIDTH, WIDEST = 80, 100
+_GAP = 2
 
 
 def show(*parts: Any) -> None:
@@ -93,22 +94,60 @@ def lines(texts: Iterable[str]) -> list[Any]:
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Any:
-    """Set rows under headings; a column is its heading and "left", "right" or "wrap", the one that gives way."""
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
+    """Set rows under headings; a column is its heading and "left", "right" or "wrap", the one that gives way first.
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(name for name, _ in columns))
-    for name, place in columns:
-        made.add_column(
-            Text(visible(name), style="dim"),
-            justify="right" if place == "right" else "left",
-            no_wrap=place != "wrap",
-            overflow="fold",
-        )
-    for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    return Padding(made, (0, 0, 0, 2))
+    No word is broken: where the columns have no room for their longest words, each row is a list of its cells.
+    """
+    from rich.padding import Padding
+
+    names = [visible(name) for name, _ in columns]
+    return Padding(
+        _Rows(names, [place for _, place in columns], [list(map(visible, row)) for row in rows]), (0, 0, 0, 2)
+    )
+
+
+class _Rows(NamedTuple):
+    """A table that is set when the width of the screen is known."""
+
+    names: list[str]
+    places: list[str]
+    rows: list[list[str]]
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        widths = self._widths(options.max_width)
+        if widths is None:
+            for row in self.rows:
+                cells = [f"{name}: {cell}".removeprefix(": ") for name, cell in zip(self.names, row, strict=True)]
+                yield from (Padding(Text(cell), (0, 0, 0, 2 * (i > 0))) for i, cell in enumerate(cells))
+            return
+        made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(self.names))
+        for name, place, width in zip(self.names, self.places, widths, strict=True):
+            justify: Any = "right" if place == "right" else "left"
+            made.add_column(Text(name, style="dim"), justify=justify, width=width, overflow="fold")
+        for row in self.rows:
+            made.add_row(*map(Text, row))
+        yield made
+
+    def _widths(self, room: int) -> list[int] | None:
+        """Width of each column, none below that of its longest word; None where there is no room for these."""
+        from rich.cells import cell_len
+
+        columns = list(zip(self.names, *self.rows, strict=True))
+        full = [max(map(cell_len, cells)) for cells in columns]
+        least = [max(cell_len(word) for cell in cells for word in ["", *cell.split()]) for cells in columns]
+        room -= _GAP * (len(columns) - 1)
+        widths = [least[i] if place == "wrap" else full[i] for i, place in enumerate(self.places)]
+        if sum(widths) > room:
+            widths = list(least)
+        if sum(widths) > room:
+            return None
+        for _ in range(min(room, sum(full)) - sum(widths)):
+            widths[min((w, i) for i, w in enumerate(widths) if w < full[i])[1]] += 1
+        return widths
 
 
 def commands(pairs: Iterable[tuple[str, Sequence[str]]]) -> Any:
@@ -120,6 +159,11 @@ def commands(pairs: Iterable[tuple[str, Sequence[str]]]) -> Any:
         text.append(f"{'' if i == 0 else chr(10)}  {what:<24}", style="dim")
         text.append(visible(shlex.join(words)))
     return text
+
+
+def label_of(model: Any, side: int, longest: int = LONGEST_NAME) -> str:
+    """Name the class of a side, cut short so that the two classes still differ."""
+    return short_names([model._label(0), model._label(1)], longest)[side]
 
 
 def percent(share: float, sign: str = "%") -> str:

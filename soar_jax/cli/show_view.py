@@ -23,7 +23,7 @@ def show_model(model: Any, path: str, written: dict[str, Any]) -> None:
     head = (
         f"{short_name(path)}: a {type(model).__name__}, written by soar-jax {written['soar_jax_version']} (format "
         f"{written['format_version']}). Learned from {screen.plural(int(model.training_taxonomy_.sum()), 'row')}. "
-        f"Positive means {short_name(model._label(0))}."
+        f"Positive means {screen.label_of(model, 0)}."
     )
     parts = [screen.paragraph(head)]
     if len(model.rules_):

@@ -19,11 +19,11 @@ _OTHER_NAMES = {
 MAKE_TWO = "Make a column that says yes or no first, and name it with --target."
 _ONLY_BINARY = (
     r"Only binary classification is supported\. The type of the target is [\w-]+, with (\d+) classes; for more classes "
-    r"use sklearn\.multiclass\.OneVsRestClassifier\."
+    r"use sklearn\.multiclass\.OneVsRestClassifier\.(.*)"
 )
 _PHRASES: tuple[tuple[str, str, str], ...] = (
     # what the package says, the option that it is about, what the command says
-    (_ONLY_BINARY, "--target", "The target column has \\1 labels; soar tells two classes apart. " + MAKE_TWO),
+    (_ONLY_BINARY, "--target", "The target column has \\1 labels; soar tells two classes apart.\\2 " + MAKE_TWO),
     (r'kinds=\{"(\w+)": "date (\S+)"\}', "--date", r"--date \1=\2"),
     (r'kinds=\{"(\w+)": "(text|number|date)"\}', "--text", r"--\2 \1"),
     (r"\bforbid (?=names column|rules column)", "--forbid", "--forbid "),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from soar_jax._base import InputError
 from soar_jax.data.columns import CATEGORY, DATETIME, ColumnValues, level_text
-from soar_jax.data.contract import LIMIT, ColumnContract, Contract
+from soar_jax.data.contract import ColumnContract, Contract
 from soar_jax.data.literals import Literal
 from soar_jax.data.moments import microseconds_of
 from soar_jax.data.spelling import short_name
@@ -155,7 +155,7 @@ def _check(
         low, high = (microseconds_of(str(v)) if is_time else float(v) for v in (column.low, column.high))
         with np.errstate(invalid="ignore"):
             outside = int(((numbers < low) | (numbers > high)).sum())
-    too_many = read.num_unreadable > (0 if column.strict else LIMIT * read.num_present)
+    too_many = read.num_unreadable > 0 if column.strict else read.is_mostly_unreadable
     refused = "too much of it cannot be read" if too_many else ""
     missing = float(values.is_missing.mean()) if rows else 0.0
     return ColumnCheck(

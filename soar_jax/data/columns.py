@@ -7,8 +7,7 @@ points, "some other level" or "missing".
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -23,19 +22,13 @@ from soar_jax.data.cells import distinct_cells, moments_in, numbers_in
 CATEGORY, NUMBER, DATETIME = "category", "number", "datetime"
 KINDS = "soar_jax kinds"
 """Where a frame keeps the kinds that its user declared (`pandas.DataFrame.attrs`), by column."""
+MOST_CELLS = 1 << 20
+"""Cells of columns that are read together."""
 MOST_ORDERED = 1000
 """Most levels of an ordered category; one with more is read as a plain category."""
 _BINARY = 2
-_LOSES_LARGE = int(pd.__version__.split(".")[0]) < 3  # noqa: PLR2004
-"""Pandas 2 takes text with large exponents (1e400, 0e99999) for no number; pandas 3 reads it, and exports do."""
-_DECIMAL = re.compile(r"[\t-\r ]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[\t-\r ]*")
 _TRUTH = {"true": "1", "false": "0"}
 _EARLIEST, _LATEST = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("0001-01-02", "9999-12-31"))
-
-
-def _read_decimal(cell: Any) -> float:
-    """Read text as pandas 3 does; NaN for all else."""
-    return float(cell) if isinstance(cell, str) and _DECIMAL.fullmatch(cell) else np.nan
 
 
 @dataclass(frozen=True)
@@ -141,14 +134,12 @@ class ColumnValues:
         series = self.series
         if series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
             return np.full(len(series), np.nan)
-        try:
-            found = np.array(pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
-        except (OverflowError, ValueError):  # a whole number beyond float64; decimals of pyarrow with missing ones
+        if not pd.api.types.is_numeric_dtype(series.dtype):
             return numbers_in(series)
-        if _LOSES_LARGE and series.dtype.kind == "O":
-            lost = np.isnan(found)
-            found[lost] = [_read_decimal(value) for value in series[lost]]
-        return found
+        try:
+            return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        except ValueError:  # decimals of pyarrow with missing ones
+            return numbers_in(series)
 
     @cached_property
     def moments(self) -> FloatArray:
@@ -182,6 +173,20 @@ class ColumnValues:
         # x <= cuts[j]  if and only if  cell <= j
         cells = np.searchsorted(np.array(column.cuts), values, side="left")
         return np.where(np.isnan(values), column.missing_cell, cells)
+
+
+def number_columns(frame: pd.DataFrame, names: Iterable[str]) -> Iterator[tuple[list[str], FloatArray]]:
+    """Take columns of plain numbers many at a time: their names, and (num_rows, num_columns) float64."""
+    plain = [name for name, dtype in frame.dtypes[list(names)].items() if is_plain_number(dtype)]
+    step = max(1, MOST_CELLS // max(len(frame), 1))
+    for start in range(0, len(plain), step):
+        part = plain[start : start + step]
+        yield part, frame[part].to_numpy(dtype=np.float64)
+
+
+def is_plain_number(dtype: Any) -> bool:
+    """Whether a type is one of NumPy's numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 class TableValues:
@@ -239,11 +244,16 @@ def level_text(value: Any) -> str:
 
 def _is_spelt_otherwise(series: pd.Series) -> bool:
     """Whether a column of single precision has fractions: 0.2 is 0.20000000298 there, and no level of its own CSV."""
-    dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
-    if dtype.kind != "f" or dtype.itemsize >= np.dtype(np.float64).itemsize:
+    if not is_single(series):
         return False
     present = series.dropna()
     return bool((present != present.round()).any())
+
+
+def is_single(series: pd.Series) -> bool:
+    """Whether a column holds numbers of less than double precision."""
+    dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
+    return bool(dtype.kind == "f" and dtype.itemsize < np.dtype(np.float64).itemsize)
 
 
 def infer_kind(series: pd.Series) -> str:
@@ -256,6 +266,10 @@ def infer_kind(series: pd.Series) -> str:
     if pd.api.types.is_timedelta64_dtype(dtype):
         raise InputError(
             f"Column {series.name!r} holds time spans; give a number instead, for example its .dt.total_seconds()."
+        )
+    if isinstance(dtype, pd.PeriodDtype) or pd.api.types.infer_dtype(series, skipna=True) == "period":
+        raise InputError(
+            f"Column {series.name!r} holds periods; turn them into dates, for example by .dt.to_timestamp()."
         )
     if pd.api.types.is_complex_dtype(dtype):
         raise InputError(f"Column {series.name!r}: Complex data not supported; give its parts as two columns.")

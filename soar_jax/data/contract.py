@@ -15,14 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import InputError, LevelOrderWarning, Plain, UnreadableValuesWarning, UnseenLevelsWarning
+from soar_jax._base import (
+    DataWarning,
+    InputError,
+    LevelOrderWarning,
+    Plain,
+    UnreadableValuesWarning,
+    UnseenLevelsWarning,
+)
 from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, NUMBER, ColumnValues, level_text
-from soar_jax.data.learn_column import Learnt
-from soar_jax.data.read_column import Read, contradicts, read_column, storage_of, without_words
+from soar_jax.data.learn_column import NULL_WORDS, Learnt
+from soar_jax.data.read_column import Read, contradicts, read_column, refuse_storage, storage_of, without_words
 from soar_jax.data.spelling import short_name
 
-LIMIT = 0.5
-"""Share of a column's present values that may be unreadable; above it a column that rules read is refused."""
 UNSEEN_SHARE, FEWEST_UNSEEN = 0.5, 10
 """Share of the values of a column that may be levels never seen without a warning, from so many values on."""
 FEWEST_ROWS = 5
@@ -95,9 +100,18 @@ class ColumnContract:
     @property
     def may_be_truth_values(self) -> bool:
         """Whether numbers lay from 0 to 1, so that truth values mean the same."""
-        if self.low is None or self.high is None:
+        if self.kind != NUMBER or self.low is None or self.high is None:
             return True
         return 0 <= float(self.low) and float(self.high) <= 1
+
+    @property
+    def known_levels(self) -> tuple[str, ...]:
+        """Names of the levels that the contract knows."""
+        return tuple(dict.fromkeys(level_text(level) for level in (*(self.levels or ()), *(self.order or ()))))
+
+    def refuse(self, storage: str) -> None:
+        """Raise where cells of a type (see `storage_of`) cannot mean what those of the fit did."""
+        refuse_storage(self.name, self.kind, self.read_as, storage, may_be_truth_values=self.may_be_truth_values)
 
     def range_text(self) -> str:
         """Levels or range, for a table to look at."""
@@ -137,6 +151,10 @@ class Contract:
         """One column's part."""
         return self._by_name.get(name)
 
+    def words_of(self, column: ColumnContract) -> list[str]:
+        """Texts that mean a missing value in a column."""
+        return [word for word in self.missing_words if word not in column.words]
+
     @property
     def orders(self) -> dict[str, tuple[Plain, ...]]:
         """Levels of ordered categories, the lowest first, by column."""
@@ -169,8 +187,14 @@ class Contract:
                 found[name] = read.series
             if name in must and read.num_unreadable:
                 counts.append((column, read))
-            if warn and name in must:
-                warn_of_unseen(column, read.series)
+            if warn and name in must and column.levels and column.kind == CATEGORY:
+                values = ColumnValues(read.series, column.kind)
+                known = column.known_levels
+                is_new = np.array([*(text not in known for text in values.level_texts), False])
+                present = int((~values.is_missing).sum())
+                is_same = storage_of(series) in (column.read_as, "text", "category")
+                warn_of_unseen(column, int(is_new[values.levels[0]].sum()), present, is_same=is_same)
+                warn_of_nulls(column, read.series, values)
         for column, read in counts:
             refuse_or_warn(column, read, warn=warn)
         declared = {column.name: column.kind for column in self.columns if column.is_declared}
@@ -182,12 +206,9 @@ class Contract:
 
     def read_one(self, series: pd.Series, column: ColumnContract) -> Read:
         """Read one column; what cannot be read is counted."""
-        if column.kind == NUMBER and storage_of(series) == "boolean" and not column.may_be_truth_values:
-            raise InputError(
-                f"Column {short_name(column.name)} holds truth values, but the model was fitted on numbers there."
-            )
-        words = [word for word in self.missing_words if word not in column.words]
-        return read_column(without_words(series, words), column.kind, column.read_as, column.form, column.zone)
+        series = without_words(series, self.words_of(column))
+        column.refuse(storage_of(series))
+        return read_column(series, column.kind, column.read_as, column.form, column.zone)
 
     # -- as data ------------------------------------------------------------------------------
 
@@ -246,15 +267,33 @@ class Contract:
         return replace(self, columns=tuple(columns), _by_name={})
 
 
-def warn_of_unseen(column: ColumnContract, series: pd.Series) -> None:
-    """Warn where most values of a column are levels that the model never saw: it was read or written another way."""
-    if column.kind != CATEGORY or not column.levels:
-        return
-    known = {level_text(level) for level in (*column.levels, *(column.order or ()))}
-    values = ColumnValues(series, column.kind)
-    is_new = np.array([*(text not in known for text in values.level_texts), False])
-    unseen, present = int(is_new[values.levels[0]].sum()), int((~values.is_missing).sum())
-    if present >= FEWEST_UNSEEN and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
+def warn_of_nulls(column: ColumnContract, series: pd.Series, values: ColumnValues) -> None:
+    """Warn where a word such as "None" was a level at the fit and is missing here, or the reverse."""
+    missing = int(values.is_missing.sum())
+    texts = set(values.level_texts)
+    if column.words and missing > column.missing * len(series) and not texts & set(column.words):
+        warnings.warn(
+            f"{missing:,} of {len(series):,} values of {short_name(column.name)} are missing, where at the fit it had "
+            f"the level {column.words[0]!r}; that may be the work of a reader of tables.",
+            DataWarning,
+            stacklevel=5,
+        )
+    spelt = [word for word in NULL_WORDS if word in texts and word not in column.known_levels]
+    if spelt and not column.words:
+        warnings.warn(
+            f"{short_name(column.name)} has values such as {spelt[0]!r}, which was no level at the fit and means a "
+            "missing value to many readers of tables; the model takes it for a level that it never saw.",
+            UnseenLevelsWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_unseen(column: ColumnContract, unseen: int, present: int, *, is_same: bool = True) -> None:
+    """Warn where most values of a column are levels that the model never saw: it was read or written another way.
+
+    ``is_same``: its values are of the type that they had at the fit; of others a single one is enough.
+    """
+    if present >= (FEWEST_UNSEEN if is_same else 1) and unseen > max(UNSEEN_SHARE, 2 * column.rare_share) * present:
         warnings.warn(
             f"{unseen:,} of {present:,} values of {short_name(column.name)} are levels that the model never saw, and "
             "for its rules any other value. Were they written another way at the fit (007 and 7, True and yes)?",
@@ -271,7 +310,7 @@ def refuse_or_warn(column: ColumnContract | Learnt, read: Read, *, warn: bool = 
     counted = f"{good:,} of {read.num_present:,} values of {name} are {what}; {wrong:,} {verb} not"
     if column.strict:
         raise InputError(f"{counted}, and strict reading was asked for. Mend or blank them.")
-    if wrong > LIMIT * read.num_present:
+    if read.is_mostly_unreadable:
         form = "2024-12-31" if column.form is None else column.form
         advice = f"write dates as {form}" if column.kind == DATETIME else "write numbers as 148.0"
         raise InputError(f"{counted}: too many to treat as missing. Mend the column ({advice}), or blank those cells.")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.special import xlogy
 
-from soar_jax._base import FloatArray, IntArray
+from soar_jax._base import BoolArray, FloatArray, IntArray
 from soar_jax.data.moments import shortest_time
 
+MIN_LEAF = 0.01
+"""Share of the rows that must lie on either side of a cut."""
 EFFECTIVE_POSITIONS = 40
 """Independent positions of a cut in a column of many distinct values; see `positions_per_cut`."""
 
@@ -64,6 +67,65 @@ def supervised_positions(positives: FloatArray, negatives: FloatArray, max_cuts:
     return cuts
 
 
+def supervised_positions_of_many(
+    positives: IntArray, negatives: IntArray, is_last: BoolArray, max_cuts: int, min_leaf: FloatArray
+) -> tuple[IntArray, BoolArray]:
+    """Find what `supervised_positions` finds in many columns at once.
+
+    Parameters
+    ----------
+    positives, negatives : (num_rows, num_columns) int64
+        Counts of the rows of each column in the order of its values; those without a value, which come last, count 0.
+    is_last : (num_rows, num_columns) bool
+        Which rows are the last of their value.
+    min_leaf : (num_columns,) float64
+
+    Returns
+    -------
+    tuple
+        Rows after which cuts lie, unordered, and which of these places hold a cut: (max_cuts, num_columns).
+    """
+    num_rows, num_columns = positives.shape
+    columns, rows = np.arange(num_columns), np.arange(1, num_rows + 1)[:, None]
+    none = np.zeros((1, num_columns), dtype=np.int64)
+    below = [np.concatenate([none, np.cumsum(part, axis=0)]) for part in (positives, negatives)]
+    counts = np.arange(int((below[0] + below[1]).max(initial=0)) + 1, dtype=np.float64)
+    weighed = xlogy(counts, counts)
+
+    def entropy(positive: IntArray, negative: IntArray) -> FloatArray:
+        return np.asarray(weighed[positive + negative] - weighed[positive] - weighed[negative])
+
+    def best_split(start: IntArray, stop: IntArray) -> tuple[FloatArray, IntArray]:
+        left = [part[1:] - part[start, columns] for part in below]
+        right = [part[stop, columns] - part[1:] for part in below]
+        allowed = is_last & (rows > start) & (rows < stop)
+        allowed &= (left[0] + left[1] >= min_leaf) & (right[0] + right[1] >= min_leaf)
+        left, right = ([np.where(allowed, part, 0) for part in side] for side in (left, right))
+        whole = entropy(*(part[stop, columns] - part[start, columns] for part in below))
+        gain = np.where(allowed, whole - entropy(*left) - entropy(*right), -np.inf)
+        best = np.argmax(gain, axis=0)
+        return gain[best, columns], best + 1
+
+    start, stop, middle = (np.zeros((max_cuts + 1, num_columns), dtype=np.int64) for _ in range(3))
+    gain = np.full((max_cuts + 1, num_columns), -np.inf)
+    stop[0] = (is_last * rows).max(axis=0, initial=0)
+    gain[0], middle[0] = best_split(start[0], stop[0])
+    cuts, is_cut = np.zeros((max_cuts, num_columns), dtype=np.int64), np.zeros((max_cuts, num_columns), dtype=bool)
+    for cut in range(max_cuts):
+        # of segments that gain alike, the first
+        first = np.where(gain == gain.max(axis=0), start, num_rows + 1)
+        segment = np.argmin(first, axis=0)
+        is_cut[cut] = gain[segment, columns] > 0
+        cuts[cut] = middle[segment, columns] - 1
+        ends = stop[segment, columns].copy()
+        start[cut + 1], stop[cut + 1] = middle[segment, columns], ends
+        stop[segment, columns] = middle[segment, columns]
+        left = best_split(start[segment, columns], stop[segment, columns])
+        gain[segment, columns], middle[segment, columns] = left
+        gain[cut + 1], middle[cut + 1] = best_split(start[cut + 1], ends)
+    return cuts, np.logical_and.accumulate(is_cut, axis=0)
+
+
 def quantile_positions(weights: FloatArray, max_cuts: int) -> list[int]:
     """Cut so that the bins hold about equally many rows."""
     cumulative = np.cumsum(weights)
@@ -111,7 +173,7 @@ def cut_positions(positives: FloatArray, negatives: FloatArray, *, max_bins: int
     if method == "quantile":
         positions = quantile_positions(weights, max_bins - 1)
     else:
-        min_leaf = max(1.0, 0.01 * float(weights.sum()))
+        min_leaf = max(1.0, MIN_LEAF * float(weights.sum()))
         positions = supervised_positions(positives, negatives, max_bins - 1, min_leaf)
         if not positions:
             positions = quantile_positions(weights, 1)
@@ -150,7 +212,11 @@ def cut_points(
         return []
     positions = cut_positions(positives, negatives, max_bins=max_bins, method=method)
     above = distinct if lowest is None else lowest
-    gaps = [(float(distinct[i]), float(above[i + 1])) for i in positions]
+    return cuts_in([(float(distinct[i]), float(above[i + 1])) for i in positions], is_time=is_time)
+
+
+def cuts_in(gaps: Iterable[tuple[float, float]], *, is_time: bool) -> list[float]:
+    """Choose a readable cut in each gap between two values."""
     return [shortest_time(*gap) if is_time else shortest_number(*_as_written(*gap)) for gap in gaps]
 
 

@@ -51,7 +51,7 @@ def _column(column: Any) -> pd.Series:  # noqa: PLR0911
     if isinstance(dtype, nw.Boolean):
         return pd.Series(values, dtype="boolean" if None in values else bool)
     if isinstance(dtype, nw.Categorical | nw.Enum):
-        levels, is_ordered = _levels(column)
+        levels, is_ordered = _levels(column, values)
         return pd.Series(pd.Categorical(values, categories=levels, ordered=is_ordered))
     if isinstance(dtype, nw.Date | nw.Datetime):
         # whole microseconds, as literals compare them
@@ -61,8 +61,11 @@ def _column(column: Any) -> pd.Series:  # noqa: PLR0911
     return pd.Series(values, dtype=object)
 
 
-def _levels(column: Any) -> tuple[list[Any], bool]:
-    """Give the levels of a category and whether they are in order: an enumeration of polars, or Arrow's own word."""
+def _levels(column: Any, values: list[Any]) -> tuple[list[Any], bool]:
+    """Give the levels of a category and whether they are in order: an enumeration of polars, or Arrow's own word.
+
+    Levels without an order are those that some row has.
+    """
     import narwhals as nw
 
     if isinstance(column.dtype, nw.Enum):
@@ -71,7 +74,7 @@ def _levels(column: Any) -> tuple[list[Any], bool]:
     if hasattr(native, "unify_dictionaries"):  # Arrow; an empty column has no part
         chunks = native.unify_dictionaries().chunks
         return (chunks[0].dictionary.to_pylist() if chunks else []), bool(native.type.ordered)
-    return list(native.cat.get_categories()), False
+    return list(dict.fromkeys(value for value in values if value is not None)), False
 
 
 def _stamp(dtype: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
@@ -75,10 +74,12 @@ class Items:
                 of_column[1].append(i)
         found: dict[int, list[int]] = {}
         for lower, upper in by_column.values():
-            for i, j in product(lower, upper):
-                if (self.truth[i] & self.truth[j]).any():
-                    found.setdefault(i, []).append(j)
-                    found.setdefault(j, []).append(i)
+            if not (lower and upper):
+                continue
+            meet = np.array([self.truth[i] for i in lower]) @ np.array([self.truth[j] for j in upper]).T
+            for place, other in np.argwhere(meet).tolist():
+                found.setdefault(lower[place], []).append(upper[other])
+                found.setdefault(upper[other], []).append(lower[place])
         return found
 
     def compatible(self) -> BoolArray:

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from soar_jax._base import BoolArray, FloatArray, InputError, IntArray
+from soar_jax._names import list_names
 
 MOST_COUNTED = (1 << 31) - 1
 """Rows, weights included, up to which counts are exact."""
@@ -50,9 +51,21 @@ def plain_labels(y: Any) -> np.ndarray:
         if len(kinds) > 1 and str in kinds:
             raise InputError("y mixes text with other labels; turn all of them into text.")
         labels = pd.Series(labels).infer_objects().to_numpy()
+        if labels.dtype == object and kinds == {int}:
+            raise InputError("y holds whole numbers beyond 64 bits; turn them into text.")
     if labels.dtype.kind in "mM":
         raise InputError("y holds dates; a label must be text, a number or a boolean.")
     return labels
+
+
+def alike(labels: Any) -> str:
+    """Name labels that differ by case or white space only, in a sentence; nothing where there are none."""
+    spelt: dict[str, list[str]] = {}
+    for label in dict.fromkeys(str(label) for label in labels if isinstance(label, str)):
+        spelt.setdefault(label.strip().casefold(), []).append(label)
+    found = next((sorted(mine) for mine in spelt.values() if len(mine) > 1), [])
+    listed = list_names(map(repr, found))
+    return f" {listed} differ by case or white space only; make one of them." if found else ""
 
 
 def row_weights(sample_weight: Any, num_rows: int) -> FloatArray:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from soar_jax._base import Plain
-from soar_jax.data.columns import CATEGORY, DATETIME, KINDS, ColumnValues, level_text, plain_value
+from soar_jax._base import DataWarning, Plain
+from soar_jax.data.columns import (
+    CATEGORY,
+    DATETIME,
+    KINDS,
+    NUMBER,
+    ColumnValues,
+    level_text,
+    number_columns,
+    plain_value,
+)
 from soar_jax.data.contract import FEWEST_ROWS, MISSING, MOST_LEVELS, ColumnContract, Contract, refuse_or_warn
 from soar_jax.data.declared import Declared, read_declarations
 from soar_jax.data.learn_column import Learnt, learn_column
 from soar_jax.data.moments import moment_text
-from soar_jax.data.read_column import Read, without_words
+from soar_jax.data.read_column import LARGEST_WHOLE, Read, without_words
+from soar_jax.data.spelling import short_list
 
+_BINARY = 2
 _STEPS = (("day", 86_400_000_000), ("second", 1_000_000), ("microsecond", 1))
 
 
@@ -26,7 +39,11 @@ def learn_contract(
     declared = read_declarations(kinds, list(frame.columns))
     has_types = MISSING not in frame.attrs  # only what is read from a text file says which words are missing
     found, columns = {}, []
+    plain = dict(_plain_numbers(frame, declared))
     for name in frame.columns:
+        if name in plain:
+            columns.append(plain[name])
+            continue
         given = frame[name]
         series = without_words(given, missing_words)
         learnt = learn_column(series, declared[name], has_types=has_types)
@@ -35,11 +52,62 @@ def learn_contract(
         if learnt.series is not given:
             found[name] = learnt.series
         columns.append(_describe(learnt, declared[name], len(frame)))
+    large = [
+        column.name
+        for column in columns
+        if column.kind == NUMBER
+        and not (has_types and pd.api.types.is_float_dtype(frame[column.name].dtype))
+        and _loses_digits(column)
+    ]
+    if large:
+        warnings.warn(
+            f"{short_list(large)} has whole numbers beyond 2**53, of which the last digits are lost. If they are "
+            'names, declare them text: kinds={"COLUMN": "text"}.',
+            DataWarning,
+            stacklevel=5,
+        )
+    nulls = {column.name: column.words for column in columns if column.kind == CATEGORY and column.words}
+    if nulls:
+        spelt = dict.fromkeys(repr(word) for words in nulls.values() for word in words)
+        empty = " A text file cannot hold an empty text beside a missing value." if "''" in spelt else ""
+        warnings.warn(
+            f"Levels of {short_list(nulls)} mean a missing value to many readers of tables ({short_list(spelt)}), so "
+            f"that one row may be read in two ways.{empty} Write such cells otherwise, or leave them out.",
+            DataWarning,
+            stacklevel=5,
+        )
     kinds_given = {name: one.kind for name, one in declared.items() if one.kind is not None}
     if found or kinds_given:
         frame = frame.assign(**found) if found else frame.copy(deep=False)
         frame.attrs = {**frame.attrs, KINDS: kinds_given}
     return frame, Contract(tuple(columns), has_names, tuple(missing_words), len(frame))
+
+
+def _plain_numbers(frame: pd.DataFrame, declared: Mapping[str, Declared]) -> Iterator[tuple[str, ColumnContract]]:
+    """Describe columns of plain numbers of three values or more, many at a time."""
+    if not len(frame):
+        return
+    asked = [name for name, one in declared.items() if one.kind in (None, NUMBER)]
+    for names, numbers in number_columns(frame, asked):
+        ordered = np.sort(numbers, axis=0)  # missing values come last
+        present = (~np.isnan(ordered)).sum(axis=0)
+        distinct = (ordered[1:] > ordered[:-1]).sum(axis=0) + (present > 0)
+        missing = (len(frame) - present) / len(frame)
+        for i in np.flatnonzero(distinct > _BINARY):
+            ends = ordered[0, i], ordered[present[i] - 1, i]
+            low, high = (plain_value(float(end)) for end in ends)
+            one = declared[names[i]]
+            seen: dict[str, Any] = {"low": low, "high": high, "missing": float(missing[i])}
+            contract = ColumnContract(
+                names[i], NUMBER, "number", is_declared=one.kind is not None, strict=one.strict, **seen
+            )
+            yield names[i], contract
+
+
+def _loses_digits(column: ColumnContract) -> bool:
+    """Whether the range of a column goes beyond the whole numbers that float64 tells apart."""
+    ends = [abs(float(end)) for end in (column.low, column.high) if end is not None]
+    return any(LARGEST_WHOLE < end < math.inf and end.is_integer() for end in ends)
 
 
 def _describe(learnt: Learnt, declared: Declared, num_rows: int) -> ColumnContract:

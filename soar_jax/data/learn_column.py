@@ -30,6 +30,8 @@ MOST_NAMED_NUMBERS = 10
 """Different values up to which text that looks like numbers may well be levels: 2, 3, 4, 5more."""
 MISSING_WORDS = ("", "NA", "NaN", "nan")
 """What means "missing" in a text file."""
+NULL_WORDS = (*MISSING_WORDS, "None", "N/A", "n/a", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT")
+"""What means "missing" to some reader of tables or another."""
 _BINARY = 2
 
 
@@ -72,8 +74,14 @@ def learn_column(series: pd.Series, declared: Declared, *, has_types: bool = Tru
         if found is not None:
             return found
     kind = CATEGORY if declared.kind == CATEGORY or storage == "text" else infer_kind(series)
-    words = tuple(word for word in MISSING_WORDS if storage in ("text", "category") and (series == word).any())
+    words = null_words(series) if storage in ("text", "category") else ()
     return Learnt(name, series, kind, storage, declared.strict, present, words=words)
+
+
+def null_words(series: pd.Series) -> tuple[str, ...]:
+    """Values of a column of text that mean "missing" to some reader."""
+    found = set(series[series.isin(list(NULL_WORDS))])
+    return tuple(word for word in NULL_WORDS if word in found)
 
 
 def _learn_text(name: str, series: pd.Series, declared: Declared, present: int, *, has_types: bool) -> Learnt | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -175,9 +176,11 @@ class _Bound(Kind):
         return tuple(level for level, is_member in zip(order, holds, strict=True) if is_member)
 
     def meaning(self, value: Any) -> Hashable:
-        """Numbers and moments are compared as such, however they are written; a text that is neither is itself."""
-        if not isinstance(value, str):
+        """Numbers and moments are compared as such, however they are written; what is neither is itself."""
+        if isinstance(value, Real):
             return float(value)
+        if not isinstance(value, str):
+            return value
         try:
             return ("moment", microseconds_of(value))
         except ValueError:

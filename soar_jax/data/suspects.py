@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, IdentifierWarning, LeakWarning
 from soar_jax.data.cells import numbers_like
-from soar_jax.data.columns import CATEGORY, NUMBER, ColumnValues, TableValues
+from soar_jax.data.columns import CATEGORY, NUMBER, ColumnValues, TableValues, number_columns
 from soar_jax.data.contract import Contract
 from soar_jax.data.spelling import short_list
 
@@ -30,7 +31,16 @@ def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -
     """Warn of identifiers and of columns that tell the label; what was found, by column."""
     table, found = TableValues(frame), dict[str, str]()
     enough = min(int(is_true.sum()), int((~is_true).sum())) >= FEWEST_OF_A_CLASS
+    numbers = [column.name for column in contract.columns if column.kind == NUMBER and column.note != "constant"]
+    plain = dict(_errors_of_numbers(frame, numbers, is_true)) if len(frame) >= FEWEST_NAMES else {}
     for column in contract.columns:
+        if column.name in plain:
+            names_rows_too, errors = plain[column.name]
+            if names_rows_too:
+                found[column.name] = IDENTIFIER
+            elif enough and errors <= LEAK_SHARE * len(frame):
+                found[column.name] = LEAK
+            continue
         values = table[column.name]
         is_constant = column.note == "constant" and not values.is_missing.any()
         if is_constant or len(frame) < FEWEST_NAMES:
@@ -55,6 +65,34 @@ def find_suspects(frame: pd.DataFrame, contract: Contract, is_true: BoolArray) -
             stacklevel=5,
         )
     return found
+
+
+def _errors_of_numbers(
+    frame: pd.DataFrame, names: Iterable[str], is_true: BoolArray
+) -> Iterator[tuple[str, tuple[bool, int]]]:
+    """Say of columns of plain numbers what `names_rows` and `errors_of_one_column` say of one, many at a time."""
+    for part, numbers in number_columns(frame, names):
+        place = np.argsort(numbers, axis=0, kind="stable")  # missing values come last
+        ordered, labels = np.take_along_axis(numbers, place, axis=0), is_true[place]
+        seen = ~np.isnan(ordered)
+        present, positives = seen.sum(axis=0), (labels & seen).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            is_whole = (~seen | (np.isfinite(ordered) & (ordered == np.round(ordered)))).all(axis=0)
+            is_running = ordered[np.maximum(present - 1, 0), np.arange(len(part))] - ordered[0] < 2 * present
+            distinct = (ordered[1:] > ordered[:-1]).sum(axis=0) + (present > 0)
+        named = is_whole & (is_running | (present >= _MANY_ROWS)) & (distinct >= NAMED_SHARE * present)
+        named &= present >= max(FEWEST_NAMES, NAMED_SHARE * len(frame))
+        is_last = seen & np.concatenate([ordered[1:] != ordered[:-1], np.ones((1, len(part)), dtype=bool)])
+        running = np.cumsum(np.where(labels, 1, -1) * seen, axis=0)
+        # the sum after the last row of a value; before that, and within one, that of the value before
+        last = np.maximum.accumulate(np.where(is_last, np.arange(1, len(frame) + 1)[:, None], 0), axis=0)
+        running = np.take_along_axis(np.concatenate([np.zeros((1, len(part)), dtype=np.int64), running]), last, axis=0)
+        climb = np.maximum((running - np.minimum(np.minimum.accumulate(running, axis=0), 0)).max(axis=0), 0)
+        fall = np.maximum((np.maximum(np.maximum.accumulate(running, axis=0), 0) - running).max(axis=0), 0)
+        negatives = present - positives
+        unseen = np.minimum(is_true.sum() - positives, (~is_true).sum() - negatives)
+        errors = unseen + np.minimum(positives - climb, negatives - fall)
+        yield from zip(part, zip(named.tolist(), errors.tolist(), strict=True), strict=True)
 
 
 def names_rows(values: ColumnValues, kind: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +17,26 @@ import numpy as np
 import pandas as pd
 
 from soar_jax._base import BoolArray, InputError, IntArray, Plain
-from soar_jax.data.columns import CATEGORY, DATETIME, Column, ColumnValues, TableValues, plain_value
+from soar_jax.data.columns import (
+    CATEGORY,
+    DATETIME,
+    KINDS,
+    NUMBER,
+    Column,
+    ColumnValues,
+    TableValues,
+    number_columns,
+    plain_value,
+)
 from soar_jax.data.contract import Contract
-from soar_jax.data.cuts import cut_points, cut_positions, positions_per_cut
+from soar_jax.data.cuts import (
+    MIN_LEAF,
+    cut_points,
+    cut_positions,
+    cuts_in,
+    positions_per_cut,
+    supervised_positions_of_many,
+)
 from soar_jax.data.frames import from_other_library
 from soar_jax.data.spelling import short_list, short_name
 
@@ -57,20 +74,21 @@ def _frame_of_array(X: Any) -> pd.DataFrame:
 
 
 def has_names(X: Any) -> bool:
-    """Whether a table names its columns; a pandas frame numbers them when nobody does."""
+    """Whether a table names its columns; a pandas frame numbers them 0, 1, 2, ... when nobody does."""
     if isinstance(X, pd.DataFrame):
-        return not isinstance(X.columns, pd.RangeIndex)
+        is_numbered = pd.api.types.is_integer_dtype(X.columns) and X.columns.equals(pd.RangeIndex(X.shape[1]))
+        return not is_numbered
     return not isinstance(X, np.ndarray | list | tuple) and hasattr(X, "columns")
 
 
 def match_names(X: Any, names: Sequence[str], model: str, contract: Contract | None = None) -> pd.DataFrame:
     """Give a table the names that ``model`` was fitted on.
 
-    A table without names is matched by position and must have every column; with names any order and further
-    columns are fine.
+    A table without names is matched by position and must have every column; with names, or where its columns have the
+    numbers that the model knows as names, any order and further columns are fine.
     """
     frame = as_frame(X)
-    if has_names(X):
+    if has_names(X) or set(names) <= set(frame.columns):
         return frame
     if not isinstance(X, pd.DataFrame):
         if frame.shape[1] != len(names):
@@ -168,6 +186,32 @@ def describe_column(
     cuts = cut_points(distinct, positives, negatives, max_bins=max_bins, method=method, is_time=kind == DATETIME)
     choices = positions_per_cut(len(distinct), len(cuts)) if method == "supervised" else 1.0
     return Column(str(values.series.name), kind, cuts=tuple(cuts), choices=choices)
+
+
+def describe_numbers(
+    table: TableValues, names: Sequence[str], y: BoolArray, weights: IntArray, max_bins: int
+) -> Iterator[Column]:
+    """Choose the cut points of columns of plain numbers, many at a time, as `describe_column` does of one.
+
+    Those of two values or fewer are left to it.
+    """
+    declared = table.frame.attrs.get(KINDS, {})
+    asked = [name for name in names if declared.get(name, NUMBER) == NUMBER]
+    for part, numbers in number_columns(table.frame, asked):
+        place = np.argsort(numbers, axis=0, kind="stable")  # missing values come last
+        ordered = np.take_along_axis(numbers, place, axis=0)
+        seen = ~np.isnan(ordered)
+        is_last = seen & np.concatenate([ordered[1:] != ordered[:-1], np.ones((1, len(part)), dtype=bool)])
+        counts = np.where(seen, weights[place], 0)
+        positives, distinct = counts * y[place], is_last.sum(axis=0)
+        least = np.maximum(1.0, MIN_LEAF * counts.sum(axis=0))
+        rows, is_cut = supervised_positions_of_many(positives, counts - positives, is_last, max_bins - 1, least)
+        for i in np.flatnonzero(distinct > _BINARY):
+            after = np.sort(rows[is_cut[:, i], i])
+            if len(after):
+                gaps = zip(ordered[after, i].tolist(), ordered[after + 1, i].tolist(), strict=True)
+                choices = positions_per_cut(int(distinct[i]), len(after))
+                yield Column(part[i], NUMBER, cuts=tuple(cuts_in(gaps, is_time=False)), choices=choices)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def _describe(name: str, profile: Profile, dtype: Any, num_rows: int) -> ColumnC
     if not profile.has_content:
         read_as = "empty"
     if kind == DATETIME:
+        seen["resolution"] = "day" if dtype.is_date() else None
         seen["zone"] = "utc" if dtype.is_timestamp() and dtype.timezone is not None else "none"
     return ColumnContract(name, kind, read_as, missing=_missing_rows(profile) / num_rows, **seen)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ class AuditingMixin(PredictionMixin):
     """Give an estimator ``audit``."""
 
     holdout: float
-    random_state: Any
 
     def audit(
         self,
@@ -46,7 +46,8 @@ class AuditingMixin(PredictionMixin):
         ----------
         X, y
             Rows to judge on and their labels. Take rows that the fit never saw: on its own rows a model errs less
-            often, and so may the gaps.
+            often, and so may the gaps. Of the table that a fit with ``holdout`` was given, the rows that it held out
+            are judged, and no others; of any other table the audit says that its figures may flatter.
         by : str or array-like of shape (n_samples,)
             A column of X, which the rules need not read, or a value for each row. Numbers and dates of more than four
             values are cut into quarters; missing values are a group of their own.
@@ -81,8 +82,12 @@ class AuditingMixin(PredictionMixin):
         if not (isinstance(level, Real) and 0 < level < 1):
             raise InputError(f"level must lie strictly between 0 and 1, got {level!r}.")
         check_whole("num_draws", num_draws, 100)
+        check_whole("random_state", random_state, 0)
         frame = self._frame(X)
         groups, column = pick_groups(frame, by)
+        is_true = is_positive(y, len(frame), self.classes_, self._label(0))
+        weights = whole_weights(sample_weight, len(frame))
+        held = self._rows_held_out(frame, is_true)
         posterior = getattr(self, "posterior_", None)
         if use_draws and posterior is None:
             raise InputError("There are no draws: call sample_posterior() first, or leave out use_draws.")
@@ -91,17 +96,19 @@ class AuditingMixin(PredictionMixin):
         if posterior is not None:
             posterior._warn_unless_trusted()
             frame = posterior._frame(X)
+        if held is not None:
+            frame, groups, is_true, weights = frame.loc[held], groups[held], is_true[held], weights[held]
         states = self._states(frame)
         judged = Judged(
             (self.positive_rules_, self.negative_rules_),
             frame,
-            is_positive(y, len(frame), self.classes_, self._label(0)),
-            whole_weights(sample_weight, len(frame)),
+            is_true,
+            weights,
             says_positive=says_positive(self.state_probabilities(), self._positive_index),
             is_ambiguous=IS_AMBIGUOUS & (not self._single),
             states=states,
         )
-        return make_audit(
+        audit = make_audit(
             judged,
             groups,
             posterior,
@@ -111,15 +118,23 @@ class AuditingMixin(PredictionMixin):
             num_draws=int(num_draws),
             seed=random_state,
         )
+        return replace(audit, is_held_out=held is not None)
 
     def _rows_held_out(self, frame: pd.DataFrame, is_true: BoolArray) -> BoolArray | None:
         """Find the rows that the fit held out, where this is the table that it was given: the others count alike."""
-        if not self.holdout or not isinstance(self.random_state, int | np.integer):
+        if not self.holdout:
             return None
-        held = self._hold_out(is_true)
-        again = taxonomy_counts(self._states(frame.loc[~held]), is_true[~held])
+        try:
+            held, counted = self._hold_out(is_true), self._counted_rows(is_true)
+        except InputError:  # too few rows of a class: another table
+            return None
+        again = taxonomy_counts(self._states(frame.loc[counted]), is_true[counted])
         return held if held.any() and np.array_equal(again, self.training_taxonomy_) else None
 
     @abstractmethod
     def _hold_out(self, is_true: BoolArray) -> BoolArray:
         """Say which rows are kept out of the fit."""
+
+    @abstractmethod
+    def _counted_rows(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows the fit counted."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state, metadata_routing
+from sklearn.utils import check_consistent_length, metadata_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,6 +26,7 @@ from soar_jax._base import (
     check_choice,
     check_seconds,
     check_whole,
+    draw_seed,
 )
 from soar_jax._progress import ProgressBar, announce
 from soar_jax.candidates.build import CandidateOptions, Candidates, build_candidates, build_honest_candidates
@@ -33,7 +34,7 @@ from soar_jax.candidates.constraints import Constraints
 from soar_jax.control.edits import known_literals
 from soar_jax.data.columns import level_text
 from soar_jax.data.contract import MISSING
-from soar_jax.data.labels import counted_weights, plain_labels
+from soar_jax.data.labels import alike, counted_weights, plain_labels
 from soar_jax.data.learn import learn_contract
 from soar_jax.data.suspects import find_suspects
 from soar_jax.data.table import as_frame, has_names
@@ -190,6 +191,7 @@ class RuleSetClassifier(
         before = dict(self.__dict__)
         try:
             self._check_parameters()
+            self._draw_seed()
             self._checkpoints = None if checkpoint is None else _checkpoint_folder(checkpoint)
             frame, is_true, weights = self._validate_training(X, y, sample_weight)
             given = self._read_constraints(frame)
@@ -284,7 +286,7 @@ class RuleSetClassifier(
             raise InputError(
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(labels)}, with {len(self.classes_)} classes; "
-                "for more classes use sklearn.multiclass.OneVsRestClassifier."
+                f"for more classes use sklearn.multiclass.OneVsRestClassifier.{alike(labels)}"
             )
         self._positive_index = self._find_positive()
         is_true = labels == self.classes_[self._positive_index]
@@ -292,15 +294,15 @@ class RuleSetClassifier(
         self._contract = self._contract.with_notes(find_suspects(frame, self._contract, is_true[used]))
         return frame, is_true[used], weights[used]
 
-    def _seed(self) -> int:
-        """Return the one seed of a fit."""
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _draw_seed(self) -> None:
+        """Draw the one seed of a fit: rows that are set aside and all searches follow from it."""
+        self.seed_ = draw_seed(self.random_state)
 
     def _hold_out(self, is_true: BoolArray) -> BoolArray:
         """Say which rows are kept out of the fit."""
         if not self.holdout:
             return np.zeros(len(is_true), dtype=bool)
-        return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self._seed(), 3])))
+        return split_rows(is_true, float(self.holdout), np.random.Generator(np.random.Philox(key=[self.seed_, 3])))
 
     def _candidates_of(
         self, frame: pd.DataFrame, is_true: BoolArray, weights: IntArray, given: Constraints
@@ -314,7 +316,14 @@ class RuleSetClassifier(
 
     def _scoring_rows(self, is_true: BoolArray) -> BoolArray:
         """Say which rows score the rules of an honest fit."""
-        return split_rows(is_true, 0.5, np.random.Generator(np.random.Philox(key=[self._seed(), 4])))
+        return split_rows(is_true, 0.5, np.random.Generator(np.random.Philox(key=[self.seed_, 4])))
+
+    def _counted_rows(self, is_true: BoolArray) -> BoolArray:
+        """Say which rows the fit counted: those not held out, and of an honest fit those that score."""
+        counted = ~self._hold_out(is_true)
+        if self.honest:
+            counted[counted] = self._scoring_rows(is_true[counted])
+        return counted
 
     def _find_positive(self) -> int:
         if self.positive is None:
@@ -342,7 +351,7 @@ class RuleSetClassifier(
                 replace(settings, **changes),
                 power=resolve_power(self.power, layout.num_positives, layout.num_negatives),
                 single=self._single,
-                seed=self._seed(),
+                seed=self.seed_,
                 time_budget=None if time_left is None else max(0.0, time_left),
                 progress=bar,
                 mesh=current_mesh(),

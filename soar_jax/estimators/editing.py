@@ -32,6 +32,7 @@ class EditingMixin(PredictionMixin):
     cuts: str
     honest: bool
     require: Any
+    seed_: int
     score_: float
     rules_: pd.DataFrame
     _known: KnownLiterals | None = None
@@ -241,12 +242,11 @@ class EditingMixin(PredictionMixin):
         from soar_jax.control.recount import TrainingRows
 
         again: Any = clone(self)
+        again.seed_ = self.seed_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # said at the fit
             frame, is_true, weights = again._validate_training(X, y, sample_weight)
         if not np.array_equal(again.classes_, self.classes_) or again._column_names != self._column_names:
             raise InputError("X and y are not the table that the model was fitted on: columns or labels differ.")
-        counted = ~again._hold_out(is_true)
-        if self.honest:
-            counted[counted] = again._scoring_rows(is_true[counted])
+        counted = again._counted_rows(is_true)
         return TrainingRows(frame.loc[counted], is_true[counted], weights[counted])

@@ -21,7 +21,8 @@ class ExportingMixin(PredictionMixin):
 
         check_is_fitted(self, "classes_")
         sets = self.positive_rules_, self.negative_rules_
-        return describe(sets, self.classes_, self._positive_index, self.state_probabilities(), type(self).__name__)
+        rates, name = self.state_probabilities(), type(self).__name__
+        return describe(sets, self.classes_, self._positive_index, rates, name, self._contract)
 
     def to_sql(
         self,
@@ -54,12 +55,14 @@ class ExportingMixin(PredictionMixin):
 
         Notes
         -----
-        Values are compared as `predict` compares them: levels by name (2, 2.0, "2" and "2.0" are one, so are true and
-        1), text that spells a number as that number, NaN and NULL as missing, an empty text as text. What differs:
+        Values are read and compared as `predict` does it: levels by name (2, 2.0, "2" and "2.0" are one, so are true
+        and 1), text that spells a number as that number, dates in the format that was declared for their column, NaN,
+        NULL, the words that meant so at the fit and what cannot be read as missing. What differs:
 
-        - Text is a moment when it is an ISO 8601 date, perhaps with a time and an offset of up to 14 hours
-          (``2021-03-01``, ``2021-03-01 10:00:00+02:00``), of the years 0001 to 9999. `predict` lets pandas guess at
-          other text, such as "March 2021" or "-1", and reads numbers as nanoseconds; here they are no moments.
+        - `predict` refuses and warns where an engine gives NULL: give ``types``, and a type that `predict` refuses is
+          refused here; a column that was declared ``strict`` needs them. `predict_table` looks at the types itself.
+        - Formats of dates are read as far as they are made of %Y, %y, %m, %d, %H, %M, %S and %f; others are refused,
+          and so are all by SQLite, unless ``types`` says that the table stores dates.
         - An instant (TIMESTAMPTZ; TIMESTAMP of Spark) is read in UTC; moments count in whole microseconds.
         - Decimals are read as float64. CHAR(n) is read without its padding.
         - PostgreSQL takes text of more than 1,000 characters for no number.
@@ -77,8 +80,8 @@ class ExportingMixin(PredictionMixin):
         """Write the model as a Python module that imports nothing but the standard library.
 
         It has ``predict(row)``, from a dictionary of column to value to a dictionary of ``state``, ``label``,
-        ``probability`` and ``rules``, and ``predict_many(rows)``. Values are read as `predict` reads them, but for
-        text that is no ISO 8601 date, which is no moment; see `to_sql`.
+        ``probability`` and ``rules``, and ``predict_many(rows)``. Values are read as `predict` reads them; a value of a
+        type that `predict` refuses raises ValueError.
         """
         from soar_jax.export.python_source import python_of
 

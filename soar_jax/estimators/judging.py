@@ -99,6 +99,7 @@ class JudgingMixin(PredictionMixin):
         """
         check_is_fitted(self, "classes_")
         check_whole("repeats", repeats, 1)
+        check_whole("random_state", random_state, 0)
         if np.isnan(self.gain_):
             raise InputError("This model comes from a file that does not say its gain; fit it again to check it.")
         labels = np.asarray(plain_labels(y))

@@ -55,8 +55,9 @@ def _check_meaning(content: dict[str, Any]) -> None:
         are_dates = all(_DATE.fullmatch(text) for text in texts if isinstance(text, str))
         demand(are_dates, f"{where} has a cut point that is neither a number nor a date")
         demand(rule["length"] == len(rule["literals"]), f"{where}.length is not the number of its literals")
-        text = str(Rule.from_literals(rule["literals"], orders))
-        demand(rule["rule"] == text, f"{where}.rule does not say what its literals say")
+        same = Rule.from_literals(rule["literals"], orders)
+        demand(len(same) == rule["length"], f"{where} has a literal more than once")
+        demand(rule["rule"] == str(same), f"{where}.rule does not say what its literals say")
         demand(rule["support"] <= num_rows, f"{where}.support is more than there are rows")
         demand(_counts_fit(rule, content["training_taxonomy"]), f"{where}.precision does not fit training_taxonomy")
     for side, cases in _COVERED.items():

@@ -82,9 +82,10 @@ def model_to_dict(model: Any) -> dict[str, Any]:
         "estimator": type(model).__name__,
         "parameters": {name: _encode(value) for name, value in model.get_params(deep=False).items()},
         "classes": model.classes_.tolist(),
+        "seed": model.seed_,
         "positive_index": model._positive_index,
         "num_features": model.n_features_in_,
-        "has_feature_names": hasattr(model, "feature_names_in_"),
+        "has_feature_names": model._contract.has_names,
         "columns": model._column_names,
         "contract": model._contract.to_dict(),
         "rules": [{k: v.item() if isinstance(v, np.generic) else v for k, v in rule.items()} for rule in rules],
@@ -117,6 +118,8 @@ def model_from_dict(content: dict[str, Any], kinds: Mapping[str, type]) -> Any:
         model = kinds[content["estimator"]](**parameters)
         model.classes_ = np.array(content["classes"])
         model._positive_index = int(content["positive_index"])
+        model._draw_seed()
+        model.seed_ = int(content.get("seed", model.seed_))
         model.n_features_in_ = int(content["num_features"])
         model._column_names = [str(name) for name in content["columns"]]
         if content["has_feature_names"]:

@@ -120,6 +120,7 @@ class ReportingMixin(JudgingMixin, ReasonsMixin, AuditingMixin):
         ordered = pd.concat([rules[rules["side"] == side] for side in ("positive", "negative")])
         return Subject(
             model,
+            self._contract,
             type(self).__name__,
             ordered,
             self.training_taxonomy_,

@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from soar_jax._base import BetterPairWarning, BoolArray, InputError, check_seconds, check_whole
+from soar_jax._base import BetterPairWarning, BoolArray, InputError, check_seconds, check_whole, draw_seed
 from soar_jax.posterior.diagnosis import UntrustedPosteriorWarning
 from soar_jax.rules import Rule
 from soar_jax.sampling.settings import NUM_CHAINS, TIME_BUDGET, ladder_length
@@ -111,7 +110,7 @@ class SamplingMixin:
             num_warmup=None if num_warmup is None else int(num_warmup),
             num_temperatures=None if num_temperatures is None else int(num_temperatures),
             thin=int(thin),
-            seed=int(check_random_state(random_state).randint(2**31 - 1)),
+            seed=draw_seed(random_state),
             time_budget=time_budget,
             progress=progress,
             save_to=save_to,

@@ -165,6 +165,8 @@ class SOARClassifier(RuleSetClassifier):
         The columns that the rules read; all that prediction needs.
     columns_ : DataFrame
         What each column was read as, and what of it; ``contract_`` is the same as plain data.
+    seed_ : int
+        Drawn once from ``random_state``: rows that are set aside, and all searches, follow from it. It is saved.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 

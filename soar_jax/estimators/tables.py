@@ -40,6 +40,7 @@ class TablesMixin(ExportingMixin, ConstrainedMixin):
     class_weight: Any
     kinds: Any
     rules_: pd.DataFrame
+    seed_: int
     _contract: Contract
 
     def fit_table(
@@ -99,6 +100,7 @@ class TablesMixin(ExportingMixin, ConstrainedMixin):
         from soar_jax.database.target import count_labels, require_names
 
         self._check_parameters()
+        self._draw_seed()
         check_whole("max_groups", max_groups, 1)
         for name, value in (("honest", self.honest), ("holdout", self.holdout)):
             if value:
@@ -131,7 +133,7 @@ class TablesMixin(ExportingMixin, ConstrainedMixin):
         options = self._candidate_options()
 
         def build(constraints: Constraints) -> Candidates:
-            return build_table_candidates(source, options, constraints, single=self._single, seed=self._seed())
+            return build_table_candidates(source, options, constraints, single=self._single, seed=self.seed_)
 
         given = self._choose_columns(names, build, given, started)
         self._search(build(given), started)
@@ -195,7 +197,7 @@ class TablesMixin(ExportingMixin, ConstrainedMixin):
     def _candidate_options(self) -> CandidateOptions: ...
 
     @abstractmethod
-    def _seed(self) -> int: ...
+    def _draw_seed(self) -> None: ...
 
     @abstractmethod
     def _search(self, candidates: Candidates, started: float) -> None: ...

@@ -14,7 +14,9 @@ import numpy as np
 
 from soar_jax import __version__
 from soar_jax._base import FloatArray, InputError, Plain
-from soar_jax.data.columns import level_text, plain_value
+from soar_jax.data.columns import CATEGORY, DATETIME, level_text, plain_value
+from soar_jax.data.columns import NUMBER as KIND_NUMBER
+from soar_jax.data.contract import ColumnContract, Contract
 from soar_jax.data.labels import by_class
 from soar_jax.data.literals import Literal
 from soar_jax.data.moments import microseconds_of
@@ -23,6 +25,10 @@ from soar_jax.states import STATES
 
 LEVEL, NUMBER, MOMENT, MISSING = "level", "number", "moment", "missing"
 """The four ways of reading a cell: its level, its number, its moment, whether it is missing."""
+READINGS = {CATEGORY: LEVEL, KIND_NUMBER: NUMBER, DATETIME: MOMENT}
+"""How the cells of each kind of column are read."""
+UNKNOWN = "unknown"
+"""Where nothing is known of a column's kind."""
 # moments before and after these are taken for them; see `ColumnValues.moments`
 _EARLIEST, _LATEST = microseconds_of("0001-01-02"), microseconds_of("9999-12-31")
 
@@ -78,13 +84,27 @@ class ExportedState:
 
 @dataclass(frozen=True)
 class ExportedColumn:
-    """A column that rules read, with everything they compare it with, each once."""
+    """A column that rules read, with everything they compare it with, each once, and what the fit made of it.
 
-    name: str
+    ``words`` are texts that mean a missing value.
+    """
+
+    contract: ColumnContract
+    words: tuple[str, ...]
     levels: tuple[str, ...]
     numbers: tuple[float, ...]
     moments: tuple[float, ...]
     reads_missing: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.contract.name
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether text that spells a number is the level of that number: 1.5, 1.50 and 15e-1."""
+        return self.contract.kind == CATEGORY and self.contract.read_as == "number"
 
     @property
     def readings(self) -> tuple[str, ...]:
@@ -136,8 +156,9 @@ def describe(
     positive_index: int,
     probabilities: FloatArray,
     estimator: str,
+    contract: Contract,
 ) -> ModelContent:
-    """Turn two rule sets and P(positive class | state) into plain data."""
+    """Turn two rule sets, P(positive class | state) and what is known of the columns into plain data."""
     ids = iter(rule_ids(sets))
     rules = tuple(
         ExportedRule(next(ids), side == 0, str(rule), tuple(_condition(literal) for literal in rule.conditions))
@@ -150,7 +171,9 @@ def describe(
         ExportedState(name, labels[int(np.argmax(pair))], float(p), (float(pair[0]), float(pair[1])))
         for name, p, pair in zip(STATES, probabilities, both, strict=True)
     )
-    return ModelContent(estimator, __version__, labels, labels[positive_index], rules, states, tuple(_columns(rules)))
+    return ModelContent(
+        estimator, __version__, labels, labels[positive_index], rules, states, tuple(_columns(rules, contract))
+    )
 
 
 def _label(label: object) -> Plain:
@@ -178,7 +201,7 @@ def _condition(literal: Literal) -> Condition:
     return Condition(column, op, NUMBER, bound)
 
 
-def _columns(rules: Sequence[ExportedRule]) -> list[ExportedColumn]:
+def _columns(rules: Sequence[ExportedRule], contract: Contract) -> list[ExportedColumn]:
     conditions = [condition for rule in rules for condition in rule.conditions]
 
     def levels(name: str) -> tuple[str, ...]:
@@ -190,7 +213,8 @@ def _columns(rules: Sequence[ExportedRule]) -> list[ExportedColumn]:
 
     return [
         ExportedColumn(
-            name,
+            known := contract.get(name) or ColumnContract(name, UNKNOWN, UNKNOWN),
+            tuple(contract.words_of(known)),
             levels(name),
             values(name, NUMBER),  # type: ignore[arg-type]
             values(name, MOMENT),  # type: ignore[arg-type]

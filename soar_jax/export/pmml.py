@@ -24,7 +24,7 @@ from soar_jax.export.content import (
 )
 from soar_jax.export.dialects.base import UNKNOWN
 from soar_jax.export.pmml_conditions import Conditions, Names, all_of, apply, constant, derive, ref
-from soar_jax.export.sql import storages_of
+from soar_jax.export.sql import refuse_strict, storages_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _TYPES = {
@@ -43,6 +43,7 @@ def pmml_of(content: ModelContent, types: Mapping[str, str] | None = None) -> st
     """Write the document; see ``RuleSetClassifier.to_pmml``."""
     columns = {column.name: column for column in content.columns}
     given = storages_of(content, dict(types or {}))
+    refuse_strict(content, given)
     storages = {name: _storage(column, given[name]) for name, column in columns.items()}
     names = Names([*columns])
     target = names.fresh("label")
@@ -52,7 +53,8 @@ def pmml_of(content: ModelContent, types: Mapping[str, str] | None = None) -> st
     ET.SubElement(header, "Timestamp").text = datetime.now(UTC).isoformat(timespec="seconds")
     _dictionary(root, content, storages, target)
     transformations = ET.SubElement(root, "TransformationDictionary")
-    writer = Conditions(storages, names, transformations)
+    as_text = {name for name, column in columns.items() if column.reads_numbers}
+    writer = Conditions(storages, as_text, names, transformations)
     fields = {rule.id: names.fresh(f"rule {rule.id}") for rule in content.rules}
     for rule in content.rules:
         expression = all_of("and", [writer.holds(condition) for condition in rule.conditions])
@@ -94,8 +96,9 @@ def _dictionary(root: ET.Element, content: ModelContent, storages: Mapping[str, 
     for name, storage in storages.items():
         optype, kind = _TYPES[storage]
         field = ET.SubElement(dictionary, "DataField", {"name": name, "optype": optype, "dataType": kind})
-        if kind == "double":
-            ET.SubElement(field, "Value", {"value": "NaN", "property": "missing"})
+        words = {column.name: column.words for column in content.columns}[name] if kind in ("string", "double") else ()
+        for word in (*(["NaN"] if kind == "double" else []), *(w for w in words if w != "NaN")):
+            ET.SubElement(field, "Value", {"value": word, "property": "missing"})
     kind = _label_type(content.classes)
     field = ET.SubElement(dictionary, "DataField", {"name": target, "optype": "categorical", "dataType": kind})
     for label in content.classes:

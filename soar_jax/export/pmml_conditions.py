@@ -11,10 +11,10 @@ from soar_jax._base import InputError
 from soar_jax.data.moments import EPOCH
 from soar_jax.export.content import LEVEL, MISSING, MOMENT, Condition
 from soar_jax.export.dialects.base import floats_of, moments_of
-from soar_jax.export.grammar import INFINITIES, NUMBER, spells_whole
+from soar_jax.export.grammar import INFINITIES, NUMBER, WHITE_SPACE, spells_whole
 
 _END = "(?!a|[^a])"  # nothing follows; the sign $ would let a last line break pass
-_SPACE = r"[\t\n\x0B\f\r ]"
+_SPACE = "[" + "".join(rf"\u{code:04X}" for code in WHITE_SPACE) + "]"
 _EXACT = 1 << 53
 _FUNCTIONS = {"<=": "lessOrEqual", ">": "greaterThan"}
 
@@ -36,8 +36,11 @@ class Names:
 class Conditions:
     """Expressions that are true or false for every row, never missing."""
 
-    def __init__(self, storages: Mapping[str, str], names: Names, transformations: ET.Element) -> None:
+    def __init__(
+        self, storages: Mapping[str, str], numbers_as_text: set[str], names: Names, transformations: ET.Element
+    ) -> None:
         self.storages = storages
+        self.numbers_as_text = numbers_as_text
         self.names = names
         self.transformations = transformations
         self.parsed: dict[str, str] = {}
@@ -62,6 +65,9 @@ class Conditions:
         tests = []
         if storage == "text":
             tests.append(_compare("equal", name, level, "string"))
+            if name in self.numbers_as_text:
+                spelt = floats_of([level])
+                tests += [_compare("equal", self._number_field(name), _number(value), "double") for value, _ in spelt]
             if level in ("0", "1"):
                 word = constant("false" if level == "0" else "true", "string")
                 tests.append(apply("equal", apply("lowercase", ref(name), missing=""), word, missing="false"))
@@ -119,7 +125,10 @@ def _parse_number(name: str) -> ET.Element:
     pattern = constant(f"^{_SPACE}*{NUMBER}{_SPACE}*{_END}", "string")
     text = apply("replace", ref(name), constant(f"{_SPACE}+", "string"), constant("", "string"))
     infinite = [
-        (constant(f"^({'|'.join(re.escape(word) for word in words)}){_END}", "string"), constant(spelled, "string"))
+        (
+            constant(f"^{_SPACE}*({'|'.join(re.escape(word) for word in words)}){_SPACE}*{_END}", "string"),
+            constant(spelled, "string"),
+        )
         for words, spelled in zip(INFINITIES, ("INF", "-INF"), strict=True)
     ]
     lower = [

@@ -10,14 +10,13 @@ import re
 from datetime import date, datetime
 from typing import Any
 
-_SPACE = r"[\t-\r ]*"
-_NUMBER = re.compile(_SPACE + r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?" + _SPACE)
-_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)")
 _MOMENT = re.compile(
     r" *([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"([ T]([01][0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])(\.([0-9]{1,9}))?)?"
     r"(Z|([+-])([0-9]{2})(:?([0-5][0-9]))?)?)? *"
 )
+_LONGEST_DATE = 10
 _DAY, _HOUR, _MINUTE, _SECOND = 86400000000, 3600000000, 60000000, 1000000
 _FARTHEST = 14 * 60
 _NO_VALUES = ("NAType", "NaTType")
@@ -34,8 +33,13 @@ def is_missing(value: Any) -> bool:
         return False
 
 
-def level_of(value: Any) -> str:
+def level_of(value: Any, column: Any) -> str:
     """Name a level so that spellings of one value agree: 2, 2.0, "2" and "2.0"; True, 1 and "True"."""
+    if column["kind"] == "category" and column["read_as"] in ("text", "number", "boolean"):
+        _refuse(isinstance(value, date) or type(value).__name__ == "datetime64", column, "dates", column["read_as"])
+    if isinstance(value, str) and column["kind"] == "category" and column["read_as"] == "number":
+        number = _number_of_text(value)
+        value = value if number is None else number
     value = _plain(value, single=True)
     if type(value).__name__ == "Decimal":
         value = float(value)
@@ -52,23 +56,48 @@ def level_of(value: Any) -> str:
     return str(value)
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: Any, column: Any) -> float | None:
     """Read a number, or text that spells one; None for anything else."""
     value = _plain(value)
-    if isinstance(value, bytes):
-        value = value.decode("latin-1")
+    if column["kind"] == "number":
+        _refuse(isinstance(value, date), column, "dates", "numbers")
+        _refuse(isinstance(value, bool) and not column["may_be_truth_values"], column, "truth values", "numbers")
     if isinstance(value, str):
-        is_number = _NUMBER.fullmatch(value) or _INFINITY.fullmatch(value)
-        return float(value) if is_number else None
+        return _number_of_text(value)
     if isinstance(value, (int, float)) or type(value).__name__ == "Decimal":
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
         return None if math.isnan(number) else number
     return None
 
 
-def moment_of(value: Any) -> float | None:
-    """Read a date, a datetime or ISO 8601 text as microseconds since 1970 UTC; numbers are no moments."""
+def _number_of_text(text: str) -> float | None:
+    text = text.strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def moment_of(value: Any, column: Any) -> float | None:
+    """Read a date, a datetime or text of the column's format as microseconds since 1970 UTC; numbers are no moments."""
     value = _plain(value)
+    is_declared, form, zone = column["kind"] == "datetime", column["form"], column["zone"]
+    if is_declared:
+        _refuse(isinstance(value, (int, float)), column, "numbers", "dates")
+    if isinstance(value, str):
+        text = value.strip(" ")
+        is_zoned = len(text) > _LONGEST_DATE and (text[-1] == "Z" or "+" in text or "-" in text[_LONGEST_DATE:])
+        if form is not None:
+            try:
+                value = datetime.strptime(text, form)
+            except ValueError:
+                return None
+        elif zone is not None and is_zoned != (zone == "utc"):
+            return None
+    if isinstance(value, date) and zone is not None:
+        is_zoned = isinstance(value, datetime) and value.utcoffset() is not None
+        given, fitted = ("a zone", "none") if is_zoned else ("no zone", "one")
+        _refuse(is_zoned != (zone == "utc"), column, "times with " + given, "times with " + fitted)
     if isinstance(value, datetime):
         offset = value.utcoffset()
         shift = 0 if offset is None else (offset.days * 86400 + offset.seconds) * _SECOND + offset.microseconds
@@ -113,20 +142,37 @@ def _plain(value: Any, single: bool = False) -> Any:
 
 
 _READERS = {"level": level_of, "number": number_of, "moment": moment_of}
+_READINGS = {"category": "level", "number": "number", "datetime": "moment", "unknown": "missing"}
 
 
-def fires(conditions: Any, row: Any, read: Any) -> bool:
+def _refuse(is_wrong: bool, column: Any, given: str, fitted: str) -> None:
+    """Raise where a cell cannot mean what the cells of the fit did."""
+    if is_wrong:
+        raise ValueError(f"Column {column['name']!r} holds {given}, but the model was fitted on {fitted} there.")
+
+
+def read_cell(cell: Any, reading: str, column: Any) -> Any:
+    """Read a cell as the fit read its column; None where it is missing or cannot be read."""
+    if is_missing(cell) or (isinstance(cell, str) and cell in column["words"]):
+        return None
+    found = _READERS[reading](cell, column) if reading in _READERS else cell
+    if found is None and column["strict"]:
+        raise ValueError(f"A value of column {column['name']!r} cannot be read, and strict reading was asked for.")
+    return found
+
+
+def fires(conditions: Any, columns: Any, row: Any, read: Any) -> bool:
     """Say whether every condition holds; a missing value satisfies none but "is missing". ``read`` keeps readings."""
     for column, reading, operator, value in conditions:
         if column not in row:
             raise KeyError(f"The rules use column {column!r}, which the row does not have.")
+        how = _READINGS[columns[column]["kind"]] if reading == "missing" else reading
+        if (column, how) not in read:
+            read[column, how] = read_cell(row[column], how, columns[column])
+        cell = read[column, how]
         if reading == "missing":
-            holds = is_missing(row[column])
+            holds = cell is None
         else:
-            if (column, reading) not in read:
-                cell = row[column]
-                read[column, reading] = None if is_missing(cell) else _READERS[reading](cell)
-            cell = read[column, reading]
             if cell is None:
                 return False
             if operator == "==":

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 from soar_jax.export import python_runtime
-from soar_jax.export.content import ExportedRule, ModelContent
+from soar_jax.export.content import ExportedColumn, ExportedRule, ModelContent
 
 _HEADER = '''"""Rules learnt by soar_jax, as plain Python: `predict` says what the fitted model says.
 
 It imports nothing but the standard library. A row is a dictionary from column to value. Text is read as a moment
-when it is YYYY-MM-DD, perhaps with a time and an offset in ISO 8601; no other spelling of a date is.
+when it has the format that was declared for its column; without one, when it is YYYY-MM-DD, perhaps with a time and an
+offset in ISO 8601. What cannot be read is missing; a value of a type that the model refuses raises ValueError.
 """
 
 '''
@@ -21,7 +23,7 @@ _PREDICT = '''
 def predict(row: Any) -> dict[str, Any]:
     """Give state, label, probability of the positive class, and the ids of the rules that fire, for one row."""
     read: dict[Any, Any] = {}
-    fired = [(name, is_positive) for name, is_positive, conditions in RULES if fires(conditions, row, read)]
+    fired = [(name, is_positive) for name, is_positive, conditions in RULES if fires(conditions, COLUMNS, row, read)]
     positive = any(side for _, side in fired)
     negative = any(not side for _, side in fired)
     state = ("active" if negative else "positive") if positive else "negative" if negative else "passive"
@@ -50,14 +52,19 @@ def python_of(content: ModelContent) -> str:
         *(f"    {state.name!r}: ({state.label!r}, {state.probability!r})," for state in content.states),
         "}",
         "",
+        "# what the columns were read as when the model was fitted",
+        "COLUMNS = {",
+        *(f"    {column.name!r}: {_column(column)!r}," for column in content.columns),
+        "}",
+        "",
         "# id, whether it speaks for the positive class, conditions: column, how its value is read, operator, value",
         "RULES = (",
         *(line for rule in content.rules for line in _rule(rule)),
         ")",
     ]
     runtime = inspect.getsource(python_runtime).replace("  # noqa: PLR0124", "")
-    imports, _, functions = runtime[runtime.index("from __future__") :].partition("\n\n_SPACE")
-    return f"{_HEADER}{imports}\n\n" + "\n".join(lines) + f"\n\n_SPACE{functions}{_PREDICT}"
+    imports, _, functions = runtime[runtime.index("from __future__") :].partition("\n\n_NUMBER")
+    return f"{_HEADER}{imports}\n\n" + "\n".join(lines) + f"\n\n_NUMBER{functions}{_PREDICT}"
 
 
 def _rule(rule: ExportedRule) -> list[str]:
@@ -66,6 +73,11 @@ def _rule(rule: ExportedRule) -> list[str]:
         f"    # {_one_line(rule.sentence)}",
         f"    ({rule.id!r}, {rule.is_positive!r}, ({conditions.rstrip(' ')})),",
     ]
+
+
+def _column(column: ExportedColumn) -> dict[str, Any]:
+    kept = ("name", "kind", "read_as", "form", "zone", "strict", "may_be_truth_values")
+    return {name: getattr(column.contract, name) for name in kept} | {"words": column.words}
 
 
 def _value(value: str | tuple[str, ...] | float | None) -> str:

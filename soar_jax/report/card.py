@@ -8,6 +8,7 @@ from typing import Any
 
 from soar_jax.report.content import Content
 from soar_jax.report.numbers import count, of_hundred, per_cent, span, tabular
+from soar_jax.report.page import without_turns
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
 _AT_START = re.compile(r"^(\s*\d+(?=[.)](?:\s|$))|\s*(?=[-+=](?:\s|$)))")
@@ -60,4 +61,4 @@ def _marked(function: Any) -> Any:
 
 
 def _finalize(value: Any) -> Any:
-    return value if hasattr(value, "__html__") else escape(value)
+    return value if hasattr(value, "__html__") else escape(without_turns(value))

@@ -42,7 +42,10 @@ def engine_data(
     return {
         "numPositive": model.num_positive,
         "single": model.single,
-        "columns": [describe_field(column, words, frame, places.get(name)) for name, column in cells.items()],
+        "columns": [
+            describe_field(column, words, subject.resolution(name), frame, places.get(name))
+            for name, column in cells.items()
+        ],
         "rules": _rules(subject, words, list(cells)),
         "states": [
             {
@@ -61,7 +64,9 @@ def engine_data(
 def _rules(subject: Subject, words: Words, columns: list[str]) -> list[dict[str, Any]]:
     model = subject.model
     cells = cells_of(model.rules)
-    exported = describe(model.sets, model.classes, model.positive_index, model.rates, subject.estimator)
+    exported = describe(
+        model.sets, model.classes, model.positive_index, model.rates, subject.estimator, subject.contract
+    )
     rules = []
     for rule, plain in zip(model.rules, exported.rules, strict=True):
         suits = [

@@ -61,9 +61,9 @@ def cell_places(column: ColumnCells, values: TableValues) -> IntArray:
 
 
 def describe_field(
-    column: ColumnCells, words: Words, frame: pd.DataFrame | None, places: IntArray | None
+    column: ColumnCells, words: Words, resolution: str | None, frame: pd.DataFrame | None, places: IntArray | None
 ) -> dict[str, Any]:
-    """Describe one field as plain data."""
+    """Describe one field as plain data; ``resolution`` is that of its moments at the fit."""
     kind, mine = field_kind(column), words.of(column.column)
     cells = [_cell(cell) for cell in column.cells]
     cuts = [x for cell in column.cells for x in (cell.low, cell.high) if math.isfinite(x)]
@@ -80,7 +80,7 @@ def describe_field(
     if column.order is not None:
         described["ordered"] = len(column.order)
     if kind == MOMENT:
-        described["hasTime"] = any("T" in moment_text(x) for x in cuts)
+        described["hasTime"] = resolution != "day" or any("T" in moment_text(x) for x in cuts)
     if frame is not None and places is not None:
         described |= _ranges(kind, frame[column.column])
         counts = np.bincount(places[places >= 0], minlength=len(cells))

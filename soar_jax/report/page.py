@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -22,6 +23,7 @@ from soar_jax.states import ACTIVE, PASSIVE
 
 SHOWN_RULES = 10
 """Rules a side that are shown before the fold."""
+_TURNS = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SCRIPTS = ("engine.js", "result.js", "page.js")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -149,6 +151,11 @@ def _sections(content: Content) -> list[tuple[str, str]]:
     return [(name, title) for name, title, is_there in found if is_there]
 
 
+def without_turns(value: Any) -> Any:
+    """Write out the marks in a text that turn what stands around it."""
+    return _TURNS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", value) if type(value) is str else value
+
+
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -156,6 +163,7 @@ def _environment() -> Any:
     environment = Environment(
         loader=PackageLoader("soar_jax.report", "templates"),
         autoescape=True,
+        finalize=without_turns,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -11,6 +11,7 @@ from soar_jax.report.subject import Subject, Tested
 from soar_jax.report.words import Words
 from soar_jax.states import ACTIVE, NEGATIVE, PASSIVE, POSITIVE, STATES, counts_from_taxonomy
 
+_A_FEW = LEAST_ROWS // 2
 Verdict = tuple[tuple[str, bool], ...]
 
 
@@ -90,13 +91,14 @@ def is_rough(measured: Measured) -> bool:
 
 
 def _state_rows(measured: Measured) -> list[int]:
-    """Rows of each state; very few to tens of rows only."""
-    return [round(int(n), -1) if is_few(n) else int(n) for n in measured.states]
+    """Rows of each state; a few rows, however many, are `_A_FEW`: never none, and never their number."""
+    return [_A_FEW if is_few(n) else int(n) for n in measured.states]
 
 
 def state_shares(measured: Measured) -> list[float]:
     """Share of each state."""
-    return [n / max(measured.num_rows, 1) for n in _state_rows(measured)]
+    rows = _state_rows(measured)
+    return [n / max(sum(rows) if is_rough(measured) else measured.num_rows, 1) for n in rows]
 
 
 def state_parts(measured: Measured, *, is_single: bool) -> list[int]:
@@ -183,7 +185,7 @@ def verdict(subject: Subject, measured: Measured, words: Words, yes: str, no: st
 def _said_state(k: int, subject: Subject, measured: Measured, unit: str) -> str:
     """Say how many rows a state has, of a hundred where that is not too few to say."""
     if is_few(measured.states[k]):
-        return f"fewer than {LEAST_ROWS} {unit}"
+        return f"fewer than {LEAST_ROWS} of the {count(measured.num_rows)} {unit}"
     part = state_parts(measured, is_single=subject.model.single)[k]
     return f"{said_part(state_shares(measured)[k], part, is_rough=is_rough(measured))} of 100"
 

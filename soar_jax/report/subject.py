@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from soar_jax._base import BoolArray
+from soar_jax.data.contract import Contract
 from soar_jax.reasons.conflicts import Counts
 from soar_jax.reasons.facts import RuleModel
 
@@ -24,6 +25,8 @@ class Subject:
     Attributes
     ----------
     model : RuleModel
+    contract : Contract
+        What the columns were read as at the fit.
     estimator : str
         Name of the class that was fitted.
     rules : DataFrame
@@ -50,6 +53,7 @@ class Subject:
     """
 
     model: RuleModel
+    contract: Contract
     estimator: str
     rules: pd.DataFrame
     training: pd.Series
@@ -63,6 +67,11 @@ class Subject:
     disputes: Counts | None = None
     edits: tuple[Mapping[str, Any], ...] = ()
     posterior: Posterior | None = None
+
+    def resolution(self, name: str) -> str | None:
+        """How fine the moments of a column were at the fit; None where it is not known."""
+        column = self.contract.get(name)
+        return None if column is None else column.resolution
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ FORMS: dict[str, Callable[[Content], str]] = {".html": _page, ".md": _card}
 
 def check_path(path: str | os.PathLike[str]) -> Path:
     """Find out before the work, not after it, that a report cannot be written there."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"The first argument of report is the file to write, such as 'report.html', got {type(path).__name__}."
+        )
     target = Path(path)
     if target.suffix.lower() not in FORMS:
         raise InputError(f"A report is written to a file that ends in .html or .md, got {target.name!r}.")

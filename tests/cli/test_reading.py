@@ -33,6 +33,7 @@ def test_a_table_as_at_the_fit_has_nothing_said_of_it(capsys, tmp_path):
     assert states == SOARClassifier.load(MODEL).predict_state(rows()).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:Levels of.*mean a missing value")
 def test_codes_give_the_same_states_in_python_and_on_the_command_line(capsys, tmp_path):
     rng = np.random.default_rng(0)
     codes = rng.choice(["007", "012", "NA", "None"], 600)

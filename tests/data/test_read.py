@@ -161,6 +161,7 @@ def test_a_first_line_with_one_number_twice_is_no_line_of_names(tmp_path):
         read_table(tmp_path / "table.csv")
 
 
+@pytest.mark.filterwarnings("ignore:Levels of.*mean a missing value")
 def test_a_word_that_was_a_level_at_the_fit_stays_one_and_is_missing_elsewhere(tmp_path):
     from soar_jax.data.learn import learn_contract
 

@@ -172,3 +172,14 @@ def test_grouping_survives_keys_beyond_64_bits():
     rows = group_rows(TableValues(frame), columns, y, ones)
     assert len(rows.cells) == 200
     assert (rows.positives == 1).all() and (rows.negatives == 1).all()
+
+
+def test_28_8_categories_of_polars_are_read_by_old_versions_and_new():
+    polars = pytest.importorskip("polars")
+    values = ["x", "y", None, "x"]
+    plain = polars.Series(values, dtype=polars.Categorical)
+    ordered = polars.Series(["l", "h", None, "l"], dtype=polars.Enum(["l", "m", "h"]))
+    frame = as_frame(polars.DataFrame({"plain": plain, "ordered": ordered}))
+    assert frame["plain"].tolist()[:2] == values[:2] and frame["plain"].isna().tolist() == [False, False, True, False]
+    assert isinstance(frame["plain"].dtype, pd.CategoricalDtype) and not frame["plain"].cat.ordered
+    assert list(frame["ordered"].cat.categories) == ["l", "m", "h"] and frame["ordered"].cat.ordered

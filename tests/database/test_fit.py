@@ -126,7 +126,6 @@ def test_too_many_groups_are_mined_on_a_sample_and_counted_on_all_rows(monkeypat
         ([("y", "integer"), ("a", "integer")], [(1, 1), (2, 2), (3, 3)], "has 3 distinct values"),
         ([("y", "date"), ("a", "integer")], [("2020-01-01", 1), ("2020-01-02", 2)], "'y' holds dates"),
         ([("y", "boolean"), ("a", "integer")], [(True, None), (False, None)], "Every value of the table is missing"),
-        ([("y", "boolean"), ("a", "integer")], [(True, 1), (False, 1)], "No column tells rows apart"),
     ],
 )
 def test_tables_that_cannot_be_learnt_from_are_refused(columns, rows, message):

@@ -155,3 +155,34 @@ def test_the_certificate_of_an_honest_fit_speaks_of_the_candidates_that_the_othe
     model = SOARClassifier(**QUICK, honest=True, max_patterns=15).fit(X, y)
     assert model.certificate_ and not model.certificate_.are_all_mined and model.certificate_.num_patterns == 30
     assert "all 30 candidates" in str(model.certificate_)
+
+
+@pytest.fixture(scope="module", params=[None, np.random.RandomState(5)], ids=["None", "RandomState"])
+def without_a_seed(request):
+    X, y = random_table(3, num_rows=400)
+    how = dict(n_rounds=1, grow_to=0, max_length=2, random_state=request.param)
+    return X, y, SOARClassifier(**how, holdout=0.3, honest=True).fit(X, y)
+
+
+def test_28_9_edits_find_the_rows_of_the_fit_whatever_the_random_state(without_a_seed):
+    X, y, model = without_a_seed
+    assert len(model.rules_) and isinstance(model.seed_, int)
+    loaded = SOARClassifier.from_json(model.to_json())
+    assert loaded.seed_ == model.seed_
+    for one in (model, loaded):
+        edited = one.with_rule("n > 0.123", "positive", reason="a cut that was not counted", X=X, y=y)
+        assert "n > 0.123" in edited.rules_["rule"].tolist() and edited.seed_ == model.seed_
+
+
+def test_28_9_audit_and_report_of_the_fitted_table_judge_the_rows_held_out(without_a_seed, tmp_path):
+    X, y, model = without_a_seed
+    held = np.isin(np.arange(len(X)), model.held_out_)
+    weights = np.arange(len(X)) % 3
+    for one in (model, SOARClassifier.from_json(model.to_json())):
+        audit = one.audit(X, y, by="c0", sample_weight=weights)
+        again = one.audit(X[held], y[held], by="c0", sample_weight=weights[held])
+        assert audit.is_held_out and audit.num_rows == weights[held].sum() and audit.groups.equals(again.groups)
+        assert "that the fit held out" in str(audit) and "flatter" not in str(audit)
+        assert not again.is_held_out and "the figures flatter" in str(again)
+        assert one.report(tmp_path / "r.html", X, y).basis.rows == held.sum()
+        assert not one.audit(X.head(9), y[:9], by="c0").is_held_out

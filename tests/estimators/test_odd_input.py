@@ -174,9 +174,20 @@ def test_infinite_numbers_are_ordered():
     assert (fit(X).predict(X) == NEAR).all()
 
 
-def test_unique_identifiers_name_the_support_parameter():
-    with pytest.raises(InputError, match="lower min_support"):
-        fit(pd.DataFrame({"id": [f"p{i}" for i in range(120)]}))
+@pytest.mark.filterwarnings("ignore:No pattern")
+@pytest.mark.parametrize(
+    "values",
+    [["x"] * 120, [1.5] * 120, [f"p{i}" for i in range(120)], [*("ab" * 2), *("x" * 116)]],
+    ids=["constant", "constant number", "rare levels", "nearly constant"],
+)
+@pytest.mark.parametrize("options", [{}, {"search": "annealing"}, {"miner": "fpgrowth"}, {"honest": True}])
+def test_28_12_a_table_without_a_literal_beats_no_base_rate(values, options):
+    X = pd.DataFrame({"a": values})
+    with pytest.warns(NothingFoundWarning, match="Nothing here beats the base rate"):
+        model = fit(X, NEAR, **options)
+    rates = model.predict_proba(X)
+    assert not len(model.rules_) and (rates == rates[0]).all()
+    assert model.certificate_
 
 
 @pytest.mark.parametrize(
@@ -193,6 +204,7 @@ def test_odd_csv_gives_one_line(tmp_path, capsys, text, message):
     assert re.search(message, error)
 
 
+@pytest.mark.filterwarnings("ignore:Levels of.*mean a missing value")
 def test_csv_dates_and_the_word_none_are_read(tmp_path, capsys):
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.where(Y, 200, 0) + np.arange(120) % 50, unit="D")
     table = pd.DataFrame(

@@ -55,7 +55,10 @@ def random_rules(rng, num, columns, can_write):
     return rules
 
 
-def model_of(positive, negative, classes=("no", "yes"), positive_index=1, kind=SOARClassifier, columns=COLUMNS, seed=0):
+def model_of(
+    positive, negative, classes=("no", "yes"), positive_index=1, kind=SOARClassifier, columns=COLUMNS, seed=0,
+    contract=None,
+):  # fmt: skip
     """Make a fitted estimator of plain rules, with made-up counts."""
     rng = np.random.default_rng(seed)
     figures = {"support": 10, "precision": 0.8, "coverage": 0.1, "unique_coverage": 0.05, "aliases": []}
@@ -92,6 +95,8 @@ def model_of(positive, negative, classes=("no", "yes"), positive_index=1, kind=S
         "is_local_optimum": True,
         "restart_scores": [1.0],
     }
+    if contract is not None:
+        content["contract"] = contract.to_dict()
     return model_from_dict(content, {k.__name__: k for k in (SOARClassifier, BOAClassifier)})
 
 
@@ -141,7 +146,7 @@ def expected(model, frame):
     sets = model.positive_rules_, model.negative_rules_
     table = model.predict_table(frame)
     ids = np.array(rule_ids(sets), dtype=object)
-    table["rules"] = [" ".join(ids[row]) for row in firing(sets, frame)]
+    table["rules"] = [" ".join(ids[row]) for row in firing(sets, model._frame(frame))]
     return table
 
 

@@ -38,9 +38,17 @@ def reports(tmp_path_factory):
 
 
 def entered(field, value):
-    """What a person would put into a field."""
-    if value is None:
+    """What a person would put into a field; of a choice, its place."""
+    text = meant(field, value)
+    if text is None:
         return ""
+    return str([option for option, _ in field["options"]].index(text)) if field["options"] else text
+
+
+def meant(field, value):
+    """What the form makes of it."""
+    if value is None:
+        return None
     if field["kind"] == "moment":
         return str(pd.Timestamp(value))[: 16 if field["hasTime"] else 10].replace(" ", "T")
     if field["options"]:
@@ -91,7 +99,7 @@ def test_proposed_changes_lead_where_they_say_and_are_the_smallest(browser, repo
     frame = as_frame(cases)
     with Watched(browser, reports[name]) as watched:
         fields = watched.data["columns"]
-        typed = [[entered(field, case[field["name"]]) for field in fields] for case in cases]
+        typed = [[meant(field, case[field["name"]]) for field in fields] for case in cases]
         found = watched.page.evaluate(
             """(cases) => {
                 const data = JSON.parse(document.getElementById("data").textContent), engine = makeEngine(data);
@@ -112,7 +120,7 @@ def test_proposed_changes_lead_where_they_say_and_are_the_smallest(browser, repo
             assert {size for _, size, _ in one["list"]} == ({wanted.num_changes} if len(wanted) else set()), cases[i]
             for state, _, after in one["list"][:5]:
                 values = {
-                    field["name"]: None if text in (None, "") else float(text) if field["kind"] == "number" else text
+                    field["name"]: None if text is None else float(text) if field["kind"] == "number" else text
                     for field, text in zip(fields, after, strict=True)
                 }
                 assert state == side and model.predict_state(as_frame([values]))[0] == goal
@@ -251,6 +259,21 @@ def test_hostile_names_and_levels_run_nothing_and_break_nothing(browser, tmp_pat
             assert page.evaluate("document.querySelectorAll('script').length") == 2
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert not watched.logged and not watched.dialogs and not watched.strangers
+
+
+def test_28_6_the_form_takes_empty_texts_line_breaks_and_times_of_day(browser, tmp_path):
+    levels = ["", " ", "a\r\nb", "a\nb", "x"]
+    start = pd.Timestamp("2024-02-03")
+    positive = [[("a", "==", level)] for level in levels[:3]]
+    model = make_model(positive, [[("a", "==", "a\nb")], [("t", "<=", "2024-02-03")]], columns=["a", "t"])
+    X = pd.DataFrame({"a": levels * 2, "t": [start, start + pd.Timedelta("10h")] * 5})
+    path = tmp_path / "odd.html"
+    model.report(path, X, np.arange(10) % 2)
+    with Watched(browser, path) as watched:
+        fields = watched.data["columns"]
+        said = watched.enter([[entered(f, row[f["name"]]) for f in fields] for row in X.to_dict("records")])
+        assert not watched.logged
+    assert [one["state"] for one in said] == model.predict_state(X).tolist()
 
 
 def test_on_a_phone_names_of_rules_stay_on_one_line_and_fields_side_by_side_on_one_height(browser, reports):

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from soar_jax import BOAClassifier, InputError, SOARClassifier, datasets
+from soar_jax import BOAClassifier, DataWarning, InputError, SOARClassifier, datasets
 from soar_jax._hundred import fixed, share_in_two, share_out
+from soar_jax.data.learn import learn_contract
 from soar_jax.report.numbers import of_hundred, per_cent, ratio, share_of, span, tenths
 from tests.conftest import coverage
 from tests.reasons.models import make_model
@@ -40,7 +41,7 @@ def test_every_figure_of_states_and_rules_is_that_of_a_recount(name, tmp_path):
     shown = (lambda n: round(int(n), -1)) if is_coarse else int
     for state, mask in zip(report.states, (on & ~off, off & ~on, on & off, ~on & ~off), strict=True):
         assert state.rows == (None if 0 < mask.sum() < 10 else shown(mask.sum()))
-        assert state.share == round((round(int(mask.sum()), -1) if 0 < mask.sum() < 10 else mask.sum()) / len(mask), 3)
+        assert state.share == round((5 if 0 < mask.sum() < 10 else mask.sum()) / len(mask), 3)
         hits, misses = (mask & truth).sum(), (mask & ~truth).sum()
         if mask.sum() >= 30:
             assert state.positive.value == tenths(hits / mask.sum())
@@ -255,18 +256,48 @@ def test_a_share_rounded_to_tenths_is_rounded_to_the_same_whole_per_cent():
 
 
 def test_few_disputes_are_said_to_be_few_and_not_none(tmp_path):
-    """Of 174 rows 155 get an answer and two rule sets disagree on 2: rounded to tens they would be none."""
+    """Of 174 rows 155 get an answer and two rule sets disagree on 2: a few are taken for 5."""
     a, b = np.repeat([1, 0, 1, 0], [80, 75, 2, 17]), np.repeat([0, 1, 1, 0], [80, 75, 2, 17])
     X = pd.DataFrame({"a": a, "b": b})
     model = make_model([[("a", ">", 0)]], [[("b", ">", 0)]], columns=["a", "b"])
     report = content_of(model, tmp_path, X, a, fresh=True)
     said = "".join(text for text, _ in report.verdict)
-    assert "Fewer than 10 rows get" in said and "never" not in said
-    assert report.answered == "about 90" and report.unanswered == "about 10"
+    assert "Fewer than 10 of the 174 rows get" in said and "never" not in said
+    assert report.answered == "about 88" and report.unanswered == "about 12"
     many = content_of(model, tmp_path, pd.concat([X] * 10), np.tile(a, 10), fresh=True)
     assert (many.answered, many.unanswered) == ("89", "11")
     none = content_of(model, tmp_path, X[a + b < 2], a[a + b < 2], fresh=True)
     assert "They never disagree" in "".join(text for text, _ in none.verdict)
+
+
+@pytest.mark.parametrize(
+    ("silent", "rows", "answered"), [(3, 100, "about 95"), (9, 100, "about 95"), (3, 2000, "99.8")]
+)
+def test_28_4_the_headline_does_not_count_a_state_of_few_rows_as_none(tmp_path, silent, rows, answered):
+    a, b = (np.r_[np.tile(side, (rows - silent) // 2 + 1), np.zeros(silent)] for side in ((0, 1), (1, 0)))
+    X = pd.DataFrame({"a": a[-rows:], "b": b[-rows:]}).astype(int)
+    model = make_model([[("a", ">", 0)]], [[("b", ">", 0)]], columns=["a", "b"])
+    report = content_of(model, tmp_path, X, X["a"].to_numpy(), fresh=True)
+    said = "".join(text for text, _ in report.verdict)
+    assert report.answered == answered and f"For {answered} of 100 rows" in said
+    assert f"for fewer than 10 of the {rows:,} rows no rule speaks" in said
+    assert report.unanswered not in ("0", "about 0") and sum(report.states[3].dots) <= 10
+
+
+def test_28_6_the_form_offers_times_of_day_where_the_column_had_them_and_choices_by_place(tmp_path):
+    levels = ["", " ", "a\r\nb", "a\nb"]
+    rules = [[("a", "==", level)] for level in levels] + [[("t", "<=", "2024-02-03")], [("d", "<=", "2024-02-03")]]
+    days = pd.Series(pd.date_range("2024-02-01", periods=20))
+    X = pd.DataFrame({"a": levels * 5, "t": days + pd.Timedelta("10h"), "d": days})
+    model = make_model(rules, [], columns=list(X))
+    with pytest.warns(DataWarning):
+        model._contract = learn_contract(X, None, has_names=True)[1]
+    path = tmp_path / "r.html"
+    report = model.report(path, X, np.arange(20) % 2)
+    a, t, d = report.engine["columns"]
+    assert [value for value, _ in a["options"]][:4] == levels and t["hasTime"] and not d["hasTime"]
+    page = path.read_text(encoding="utf-8")
+    assert '<option value="">not known</option><option value="0">' in page and '<option value="4">any other' in page
 
 
 def test_what_was_not_checked_and_what_a_constant_answer_does_as_well_is_said(tmp_path):

@@ -1,7 +1,7 @@
 """What SQL dialects share: how names and values are written, and what a dialect must read out of a cell.
 
-A reading is an expression over three columns of the innermost query: ``value`` (the cell as stored), ``text`` (the
-cell as text) and ``type`` (the name of its type).
+A reading is an expression over columns of the innermost query: ``value`` (the cell as stored), ``text`` (the cell as
+text), ``word`` (that text without white space at its ends) and ``type`` (the name of its type).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from soar_jax._base import InputError, Plain
 from soar_jax._names import short_name
 from soar_jax.data.columns import level_text
 from soar_jax.data.moments import microseconds_of
-from soar_jax.export.grammar import spells_whole
+from soar_jax.export.content import ExportedColumn
+from soar_jax.export.grammar import WHITE_SPACE, spells_whole
 
 STORAGES = ("text", "integer", "double", "real", "boolean", "date", "timestamp")
 UNKNOWN = "unknown"
@@ -24,12 +25,14 @@ _LONG = 1 << 63
 
 
 class Cell(NamedTuple):
-    """Names of a cell's three columns, and how the table stores it."""
+    """Names of a cell's columns, how the table stores it, and the column of the model; ``word`` is its trimmed text."""
 
     value: str
     text: str
+    word: str
     type: str
     storage: str
+    column: ExportedColumn
 
 
 class Dialect(ABC):
@@ -93,6 +96,25 @@ class Dialect(ABC):
     def cell_type(self, column: str) -> str:
         """Name a column's type."""
 
+    @abstractmethod
+    def is_text(self, kind: str) -> str:
+        """Say whether the name of a type is one of text."""
+
+    def character(self, code: int) -> str:
+        """Write a character by its code."""
+        return f"CHR({code})"
+
+    def trimmed(self, text: str) -> str:
+        """Take white space off both ends of a text, as Python does."""
+        return f"TRIM({text}, {' || '.join(map(self.character, WHITE_SPACE))})"
+
+    def iso_text(self, text: str, column: ExportedColumn) -> str:
+        """Write text of a column's own date format in ISO 8601; NULL where it is none."""
+        raise InputError(
+            f"{self.name} cannot read dates of the format {column.contract.form!r} in column {column.name!r}; store "
+            "them as ISO 8601 text (2024-12-31), or let soar predict read them from a file."
+        )
+
     # -- reading ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -100,12 +122,12 @@ class Dialect(ABC):
         """Say whether a cell is missing; NaN is."""
 
     @abstractmethod
-    def level(self, cell: Cell, levels: Sequence[str]) -> str:
-        """Name a cell's level: one of ``levels``, some other text, or NULL where it is missing."""
+    def level(self, cell: Cell) -> str:
+        """Name a cell's level: one of those of its column, some other text, or NULL where it is missing."""
 
     @abstractmethod
-    def number_of(self, cell: Cell, bounds: Sequence[float]) -> str:
-        """Read a cell as float64: NULL where it is missing or not a number; it is compared with ``bounds``."""
+    def number_of(self, cell: Cell) -> str:
+        """Read a cell as float64: NULL where it is missing or not a number."""
 
     @abstractmethod
     def moment(self, cell: Cell) -> str:
@@ -122,6 +144,20 @@ class Dialect(ABC):
         parts = [f"WHEN {missing} THEN NULL"] if missing else []
         parts += [f"WHEN {number} = {self.number(value)} THEN {self.text(level)}" for value, level in known]
         return f"CASE {' '.join(parts)} ELSE {other} END" if parts else other
+
+    @abstractmethod
+    def parsed_number(self, word: str, bounds: Sequence[float] = ()) -> str:
+        """Read text as float64: NULL where it spells no number; it is compared with ``bounds``."""
+
+    def _level_of_cell(self, cell: Cell) -> str:
+        """Name the level of text in a cell; where the fit read numbers, text that spells one is that number."""
+        levels = cell.column.levels
+        if not cell.column.reads_numbers:
+            return self._level_of_text(cell.text, levels)
+        known = floats_of(levels)
+        number = self.parsed_number(cell.word, [value for value, _ in known])
+        named = self._level_of(number, known, self.text(other_than(levels)))
+        return f"CASE WHEN {number} IS NULL THEN {self._level_of_text(cell.text, levels)} ELSE {named} END"
 
     def _level_of_text(self, text: str, levels: Sequence[str]) -> str:
         """Name the level of text as `level_text` does, as far as ``levels`` can tell."""

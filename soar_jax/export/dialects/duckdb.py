@@ -28,6 +28,10 @@ class DuckDB(TypedDialect):
         """Name a column's type."""
         return f"TYPEOF({column})"
 
+    def is_text(self, kind: str) -> str:
+        """Say whether the name of a type is one of text; enumerations are."""
+        return f"({kind} = 'VARCHAR' OR {kind} LIKE 'ENUM%')"
+
     def matches(self, text: str, pattern: str) -> str:
         """Test the whole text against a pattern."""
         return f"REGEXP_FULL_MATCH({text}, {self.text(pattern)})"

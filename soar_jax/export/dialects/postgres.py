@@ -54,6 +54,14 @@ class Postgres(TypedDialect):
         """Name a column's type."""
         return f"CAST(PG_TYPEOF({column}) AS text)"
 
+    def is_text(self, kind: str) -> str:
+        """Say whether the name of a type is one of text."""
+        return f"{kind} IN ('text', 'character varying', 'character')"
+
+    def trimmed(self, text: str) -> str:
+        """Take white space off both ends of a text, as Python does."""
+        return f"B{super().trimmed(text)}"
+
     def matches(self, text: str, pattern: str) -> str:
         """Test the whole text against a pattern."""
         return f"{text} ~ {self.text(f'^({pattern})$')}"
@@ -70,7 +78,7 @@ class Postgres(TypedDialect):
         return (
             f"CASE WHEN LENGTH({text}) > 1000 THEN NULL "
             f"WHEN {size} > 4 THEN CASE WHEN {exponent} LIKE '-%' "
-            f"OR {self.matches(text, self.white_space + '[+-]?[0.]+[eE].*')} "
+            f"OR {self.matches(text, '[+-]?[0.]+[eE].*')} "
             f"THEN {self.number(0.0)} WHEN {text} LIKE '%-%' THEN {self.number(float('-inf'))} "
             f"ELSE {self.number(float('inf'))} END "
             f"WHEN ABS({exact}) < {_UNDERFLOW} THEN {self.number(0.0)} "

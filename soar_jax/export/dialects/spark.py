@@ -7,6 +7,7 @@ import re
 from soar_jax._base import InputError
 from soar_jax.export.dialects.base import Cell, checked, checked_name
 from soar_jax.export.dialects.typed import TypedDialect
+from soar_jax.export.grammar import WHITE_SPACE
 
 _VARIABLE = re.compile(r"\$\{.*\}", re.DOTALL)
 _TO_UTC = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timeZone', 'UTC')"
@@ -21,7 +22,7 @@ class Spark(TypedDialect):
 
     name = "Spark"
     single, string = "FLOAT", "STRING"
-    white_space = "[\t-\r ]*"
+    space = "[\t-\r ]"
     _types = {  # noqa: RUF012
         "double": "{} = 'double'",
         "real": "{} = 'float'",
@@ -55,6 +56,14 @@ class Spark(TypedDialect):
     def cell_type(self, column: str) -> str:
         """Name a column's type."""
         return f"TYPEOF({column})"
+
+    def is_text(self, kind: str) -> str:
+        """Say whether the name of a type is one of text."""
+        return f"{kind} = 'string'"
+
+    def trimmed(self, text: str) -> str:
+        """Take white space off both ends of a text, as Python does."""
+        return f"TRIM(BOTH {self.text(''.join(map(chr, WHITE_SPACE)))} FROM {text})"
 
     def matches(self, text: str, pattern: str) -> str:
         """Test the whole text against a pattern; in Java the sign $ would let a last line break pass."""

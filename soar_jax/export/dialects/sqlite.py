@@ -7,13 +7,15 @@ import string
 from collections.abc import Sequence
 
 from soar_jax._base import Plain
+from soar_jax.data.read_column import UTC, ZONELESS
 from soar_jax.export.dialects.base import Cell, Dialect, floats_of, other_than
-from soar_jax.export.grammar import INFINITIES
+from soar_jax.export.grammar import INFINITIES, WHITE_SPACE
 
 _STEP = 62
 _LONG, _EXACT = 1 << 63, 1 << 53
-_MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' AND DATE(d, '+0 days') = d
- AND d >= '0001' AND (t = d OR (SUBSTR(t, 11, 1) IN (' ', 'T') AND hm GLOB '[0-2][0-9]:[0-5][0-9]' AND hm < '24'
+_MOMENT = """(SELECT CASE WHEN zone = {zone} AND d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
+ AND DATE(d, '+0 days') = d AND d >= '0001'
+ AND (t = d OR (SUBSTR(t, 11, 1) IN (' ', 'T') AND hm GLOB '[0-2][0-9]:[0-5][0-9]' AND hm < '24'
  AND (rest = '' OR (rest GLOB ':[0-5][0-9]*'
  AND (LENGTH(rest) = 3 OR (SUBSTR(rest, 4) GLOB '.[0-9]*' AND SUBSTR(rest, 5) NOT GLOB '*[^0-9]*'
  AND LENGTH(rest) <= 13)))) AND ABS(shift) <= 840 AND SUBSTR(digits, 3, 2) < '60'))
@@ -21,7 +23,7 @@ _MOMENT = """(SELECT CASE WHEN d GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9
  + CAST(SUBSTR(hm, 1, 2) AS INTEGER) * 3600000000 + CAST(SUBSTR(hm, 4, 2) AS INTEGER) * 60000000
  + CAST(SUBSTR(rest, 2, 2) AS INTEGER) * 1000000 + CAST(SUBSTR(SUBSTR(rest, 5) || '000000', 1, 6) AS INTEGER)
  - shift * 60000000 AS REAL) END
- FROM (SELECT t, d, hm, SUBSTR(tail, 1, LENGTH(tail) - LENGTH(zone)) AS rest, digits,
+ FROM (SELECT t, d, hm, zone, SUBSTR(tail, 1, LENGTH(tail) - LENGTH(zone)) AS rest, digits,
  CASE WHEN zone LIKE '-%' THEN -1 ELSE 1 END
  * (CAST(SUBSTR(digits, 1, 2) AS INTEGER) * 60 + CAST(SUBSTR(digits, 3, 2) AS INTEGER)) AS shift
  FROM (SELECT t, d, hm, tail, zone, REPLACE(SUBSTR(zone, 2), ':', '') AS digits
@@ -80,38 +82,50 @@ class SQLite(Dialect):
         """Name the type of each value."""
         return f"TYPEOF({column})"
 
+    def is_text(self, kind: str) -> str:
+        """Say whether a value is text."""
+        return f"{kind} = 'text'"
+
+    def trimmed(self, text: str) -> str:
+        """Take white space off both ends of a text, as Python does."""
+        return f"TRIM({text}, CHAR({', '.join(map(str, WHITE_SPACE))}))"
+
     def missing(self, cell: Cell) -> str:
         """Say whether a cell is missing; SQLite stores NaN as NULL."""
         return f"{cell.value} IS NULL"
 
-    def level(self, cell: Cell, levels: Sequence[str]) -> str:
+    def level(self, cell: Cell) -> str:
         """Name a cell's level by the type of its value; the text of a real number has too few digits."""
+        levels = cell.column.levels
         real = self._level_of(f"CAST({cell.value} AS REAL)", floats_of(levels), self.text(other_than(levels)))
-        return f"CASE {cell.type} WHEN 'real' THEN {real} ELSE {self._level_of_text(cell.text, levels)} END"
+        plain = self._level_of_text(cell.text, levels)
+        text = f"WHEN 'text' THEN {self._level_of_cell(cell)} " if cell.column.reads_numbers else ""
+        return f"CASE {cell.type} WHEN 'real' THEN {real} {text}ELSE {plain} END"
 
-    def number_of(self, cell: Cell, bounds: Sequence[float]) -> str:
+    def number_of(self, cell: Cell) -> str:
         """Read a cell as float64 by the type of its value."""
         return (
-            f"CASE {cell.type} WHEN 'text' THEN {self._parsed_number(cell.text, bounds)} "
+            f"CASE {cell.type} WHEN 'text' THEN {self.parsed_number(cell.word, cell.column.numbers)} "
             f"WHEN 'blob' THEN NULL ELSE CAST({cell.value} AS REAL) END"
         )
 
     def moment(self, cell: Cell) -> str:
         """Read text; numbers are no moments."""
         # SQLite has no regular expressions: its own functions take the text apart
-        parsed = _MOMENT.replace("\n", "").format(text=cell.text)
+        which = {None: "zone", ZONELESS: "''", UTC: "(CASE zone WHEN '' THEN 'none' ELSE zone END)"}
+        parsed = _MOMENT.replace("\n", "").format(text=cell.text, zone=which[cell.column.contract.zone])
         return f"CASE {cell.type} WHEN 'text' THEN {parsed} END"
 
-    def _parsed_number(self, text: str, bounds: Sequence[float]) -> str:
+    def parsed_number(self, word: str, bounds: Sequence[float] = ()) -> str:
         """Read text that SQLite itself takes for a number: any other text is greater than every number."""
-        words = [", ".join(f"'{word}'" for word in group) for group in INFINITIES]
+        words = [", ".join(f"'{spelt}'" for spelt in group) for group in INFINITIES]
         equal = "".join(
-            f"WHEN CAST({text} AS REAL) = CAST('{bound!r}' AS REAL) THEN {self.number(bound)} "
+            f"WHEN CAST({word} AS REAL) = CAST('{bound!r}' AS REAL) THEN {self.number(bound)} "
             for bound in bounds
             if not (bound.is_integer() and abs(bound) < _EXACT)
         )
-        read = f"CAST({text} AS REAL)"
+        read = f"CAST({word} AS REAL)"
         return (
-            f"CASE WHEN {text} <= CAST(9e999 AS REAL) THEN {f'CASE {equal}ELSE {read} END' if equal else read} "
-            f"WHEN LOWER({text}) IN ({words[0]}) THEN 9e999 WHEN LOWER({text}) IN ({words[1]}) THEN -9e999 END"
+            f"CASE WHEN {word} <= CAST(9e999 AS REAL) THEN {f'CASE {equal}ELSE {read} END' if equal else read} "
+            f"WHEN LOWER({word}) IN ({words[0]}) THEN 9e999 WHEN LOWER({word}) IN ({words[1]}) THEN -9e999 END"
         )

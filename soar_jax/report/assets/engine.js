@@ -43,7 +43,7 @@ function makeEngine(data) {
     const clipped = Math.min(Math.max(time.getTime(), EARLIEST), LATEST);
     return clipped * 1000 + (clipped === time.getTime() ? Number((part[7] || "").padEnd(6, "0")) : 0);
   }
-  const isAbsent = (value) => value === null || value === undefined || value === "";
+  const isAbsent = (value) => value === null || value === undefined;
   /* one condition on a value: true, false, or null where the value is not known */
   function holds(condition, value) {
     const [, op, reading, wanted] = condition;

@@ -94,13 +94,17 @@
     return WITH_COMMA.test(text) && !GROUPED.test(text) ? text.replace(",", ".") : undefined;
   }
   const read = () => inputs.map((input, c) => {
-    const text = input.value.trim();
-    return data.columns[c].kind === "number" && !data.columns[c].options.length ? numberTyped(text) : text === "" ? null : input.value;
+    const { kind, options } = data.columns[c], text = input.value.trim();
+    if (text === "") return null;
+    if (options.length) return options[Number(text)][0];
+    return kind === "number" ? numberTyped(text) : input.value;
   });
   function fill(values) {
     inputs.forEach((input, c) => {
-      const value = values[c];
-      input.value = value === null || value === undefined ? "" : String(value);
+      const value = values[c], { options, hasTime } = data.columns[c];
+      if (value === null || value === undefined) input.value = "";
+      else if (options.length) input.value = String(options.findIndex(([v]) => v === value));
+      else input.value = hasTime && String(value).length === 10 ? `${value}T00:00` : String(value);
     });
     render();
   }

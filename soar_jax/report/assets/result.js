@@ -1,4 +1,6 @@
 /* What the page says of a case, built as elements: no text of the table is ever read as HTML. */
+/* marks that turn the text around them are written out */
+const withoutTurns = (text) => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (m) => `\\u${m.charCodeAt(0).toString(16).padStart(4, "0")}`);
 function element(tag, attributes, ...children) {
   const SVG = ["svg", "line", "circle", "rect", "text"];
   const made = SVG.includes(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -6,7 +8,8 @@ function element(tag, attributes, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value);
   }
-  made.append(...children.flat(9).filter((c) => c !== null && c !== undefined && c !== false));
+  const shown = children.flat(9).filter((c) => c !== null && c !== undefined && c !== false);
+  made.append(...shown.map((c) => (typeof c === "string" ? withoutTurns(c) : c)));
   return made;
 }
 const mark = (state) => element("svg", { class: "mark", viewBox: "0 0 26 16", "aria-hidden": "true" },
