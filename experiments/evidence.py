@@ -30,12 +30,10 @@ RULES: dict[str, Callable[[float], float]] = {
     "power 1": lambda n: 1.0,
     "20,000 / (20,000 + n)": lambda n: 20_000 / (20_000 + n),
     "10,000 / (10,000 + n)": lambda n: 10_000 / (10_000 + n),
-    "at most 10,000 rows": lambda n: min(1.0, 10_000 / n),
     "at most 5,000 rows": lambda n: min(1.0, 5_000 / n),
     "at most 4,000 rows": lambda n: min(1.0, 4_000 / n),
     "at most 3,000 rows": lambda n: min(1.0, 3_000 / n),
     "at most 2,000 rows": lambda n: min(1.0, 2_000 / n),
-    "at most 1,000 rows": lambda n: min(1.0, 1_000 / n),
 }
 Split = tuple[pd.DataFrame, np.ndarray, pd.DataFrame, np.ndarray]
 
@@ -61,7 +59,7 @@ TABLES: dict[str, Callable[[], Split]] = {
     "tictactoe": lambda: _loaded("tictactoe", 0.7, 7),
     "sklearn digits": lambda: _loaded("sklearn digits", 0.7, 7),
     "made: 30 weak rules, 8,000 rows": lambda: _cut(*weak_rules_table(1, 16_000), 8_000, 0),
-    "made: smooth, 7,000 rows": lambda: _cut(*smooth_table(1, 14_000), 7_000, 0),
+    "made: smooth, 7,000 rows": lambda: _cut(*smooth_table(1, 14_000, 10), 7_000, 0),
     "made: 1 % positive, 200,000 rows": lambda: _cut(*rare_table(1, 300_000), 200_000, 0),
 }
 QUICK = ("german_credit", "car")

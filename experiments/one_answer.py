@@ -5,6 +5,7 @@ Run: python -m experiments.one_answer [--quick] [--parts seeds halves rows poste
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from itertools import combinations
@@ -64,6 +65,7 @@ def several(split: Split, num_seeds: int, num_orders: int, **parameters) -> dict
     return {
         "power": fits[0]["power"],
         "powers": len({fit["power"] for fit in fits}),
+        "fits": len(fits),
         "equal": float(np.mean(equal)),
         "equal_worst": min(equal),
         "rules": [min(fit["rules"] for fit in fits), max(fit["rules"] for fit in fits)],
@@ -193,20 +195,13 @@ def _picture(points: list[tuple[float, float]]):
     return figure
 
 
-def main(argv: list[str] | None = None) -> dict:
-    study, options = study_with_options("one_answer", __doc__, argv, OPTIONS)
-    warnings.simplefilter("ignore")
-    if not available(("mushroom",)):
-        raise SystemExit("This study needs the folder ../shared/data/tables beside the checkout.")
-    parts = ("seeds",) if study.quick else options.parts
+def page_of(record: dict) -> list[str]:
     page: list[str] = []
-    record: dict = {}
-    figure = None
-    if "seeds" in parts:
-        record["seeds"] = part_seeds(study, 2 if study.quick else options.seeds)
+    if "seeds" in record:
         header = [
             "table",
             "power",
+            "fits",
             "states equal",
             "worst",
             "rules",
@@ -216,44 +211,62 @@ def main(argv: list[str] | None = None) -> dict:
             "search, s (most)",
         ]
         page += ["## Seeds and orders of the rows", "",
-                 f"{options.seeds} seeds and as many orders of the rows on Adult, half as many elsewhere, up to five seeds at power 1; "
-                 "states and errors on fresh rows, pairwise. Search: without reading and mining, median of all fits but the first.",
+                 "At the default power half of the fits differ in their seed and half in the order of the rows, at power 1 all in their "
+                 "seed; states and errors on fresh rows, pairwise. Search: without reading and mining, median of all fits but the first.",
                  "", *table(header, [[
-                     line["table"], f"{line['power']:.3f}", line["equal"], line["equal_worst"],
+                     line["table"], f"{line['power']:.3f}", line["fits"], line["equal"], line["equal_worst"],
                      f"{line['rules'][0]} to {line['rules'][1]}", line["error"], line["error_worst"], f"{line['first_seconds']:.1f}",
                      f"{line['search']:.1f} ({line['search_most']:.1f})"] for line in record["seeds"]]), ""]  # fmt: skip
-        planted = [line for line in record["seeds"] if "planted_found" in line]
         page += [f"- 1 % positive, power {line['power']:.3f}: {line['planted_found']} of {len(RARE_RULES)} planted rules found to "
-                 "the letter." for line in planted]  # fmt: skip
-    if "halves" in parts:
-        record["halves"], points = part_halves(study)
-        figure = _picture(points) if points else None
-        record["inclusion_points"] = points
+                 "the letter." for line in record["seeds"] if "planted_found" in line]  # fmt: skip
+    if "halves" in record:
         page += ["", "## Disjoint halves", "", "Fits to two disjoint 40 % of the rows, states on the rest.", "",
                  *table(["table", "split", "power", "states equal", "error", "rules"], [[
                      line["table"], line["split"], f"{line['power']:.3f}", line["equal"], line["error"],
                      " and ".join(map(str, line["rules"]))] for line in record["halves"]])]  # fmt: skip
-    if "rows" in parts:
-        record["rows"] = part_rows(study)
+    if "rows" in record:
         page += ["", "## More and more rows", "", "Adult's training rows drawn again, with normal noise of 1 % of a standard "
                  "deviation in the numbers that are not zero; two seeds.", "",
                  *table(["rows", "power", "rules", "states equal", "error", "search, s"], [[
                      f"{line['rows']:,}", f"{line['power']:.4f}", f"{line['rules'][0]} to {line['rules'][1]}", line["equal"],
                      line["error"], f"{line['search']:.1f}"] for line in record["rows"]])]  # fmt: skip
-    for part, parameters, title in (("posteriors", {}, "at the default power"), ("full", {"power": 1}, "at power 1")):
-        if part not in parts:
+    for part, title in (("posteriors", "at the default power"), ("full", "at power 1")):
+        if part not in record:
             continue
-        record[part] = posteriors(study, NUM_POSTERIORS, **parameters)
         found = record[part]
         trusted = sum(run["is_trusted"] for run in found["runs"])
-        page += ["", f"## Posteriors of Adult after five seeds of the fit, {title}", "",
+        page += ["", f"## Posteriors of Adult after several seeds of the fit, {title}", "",
                  f"{trusted} of {len(found['runs'])} trusted. Between any two trusted ones the inclusion of a rule differs by at "
                  f"most {found['inclusion']:.3f}, state probabilities of fresh rows by {found['variation']:.4f} in total variation.",
                  "", *table(["seed", "rules", "verdict", "s", "left out", "log evidence", "searches"], [[
                      run["seed"], run["rules"], "trusted" if run["is_trusted"] else "refused: " + "; ".join(run["problems"])[:150],
                      f"{run['seconds']:.0f}", f"{run['left_out']:.3f}", f"{run['log_evidence']:.1f}", run["searches"]]
                      for run in found["runs"]])]  # fmt: skip
-    return study.save(record, "One answer whatever the seed", page, figure)
+    return page
+
+
+def main(argv: list[str] | None = None) -> dict:
+    study, options = study_with_options("one_answer", __doc__, argv, OPTIONS)
+    warnings.simplefilter("ignore")
+    if not available(("mushroom",)):
+        raise SystemExit("This study needs the folder ../shared/data/tables beside the checkout.")
+    parts = ("seeds",) if study.quick else options.parts
+    last = study.folder / "one_answer.json"
+    # parts that are not run again are kept
+    record = json.loads(last.read_text(encoding="utf-8")) if last.exists() and set(parts) != set(PARTS) else {}
+    record.pop("about", None)
+    if "posteriors" in parts:
+        record["posteriors"] = posteriors(study, NUM_POSTERIORS)
+    if "seeds" in parts:
+        record["seeds"] = part_seeds(study, 2 if study.quick else options.seeds)
+    if "halves" in parts:
+        record["halves"], record["inclusion_points"] = part_halves(study)
+    if "rows" in parts:
+        record["rows"] = part_rows(study)
+    if "full" in parts:
+        record["full"] = posteriors(study, NUM_POSTERIORS, power=1)
+    figure = _picture(record["inclusion_points"]) if record.get("inclusion_points") else None
+    return study.save(record, "One answer whatever the seed", page_of(record), figure)
 
 
 if __name__ == "__main__":

@@ -118,11 +118,12 @@ class Starts(NamedTuple):
     ----------
     readings : (num_readings, 2, num_slots) bool
         Their best pairs, best first, without the fitted pair.
-    agreement : Agreement
+    agreement : Agreement, optional
+        None where there was nothing to search.
     """
 
     readings: BoolArray
-    agreement: Agreement
+    agreement: Agreement | None
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class ExploreResult:
         Which of them are its rules.
     readings : list of (2,) tuple of (num_patterns,) bool
         The same of the other readings that chains should know, best first.
-    agreement : Agreement
+    agreement : Agreement, optional
     log_joint : float
     is_local_optimum : bool
         No addition, removal or exchange of a rule among all mined patterns improves the pair.
@@ -100,7 +100,7 @@ class ExploreResult:
     patterns: tuple[IntArray, IntArray]
     included: tuple[BoolArray, BoolArray]
     readings: list[tuple[BoolArray, BoolArray]]
-    agreement: Agreement
+    agreement: Agreement | None
     log_joint: float
     is_local_optimum: bool
     was_stopped: bool
@@ -253,7 +253,7 @@ class Explorer:
 
     def settle(self) -> None:
         """Improve the leader until the best patterns of all for it, and for each rule's place, do not help."""
-        while not self.clock.is_over():
+        while self.sides and not self.clock.is_over():
             queries = self.neighbours()
             count = max(BROUGHT_PER_KICK, WORKING_SIZE // (2 * len(queries)))
             started = time.perf_counter()
@@ -343,7 +343,8 @@ class Explorer:
     def end_search(self) -> None:
         """Note what this search ended in; set out anew or, where searches agree, take the readings of all in."""
         self._note_ends()
-        self.is_final = self.agreement.num_agreeing >= NUM_AGREEING or self.search == MAX_SEARCHES
+        found = self.agreement
+        self.is_final = found is None or found.num_agreeing >= NUM_AGREEING or self.search == MAX_SEARCHES
         if self.is_final:
             self._recall()
         else:
@@ -366,9 +367,9 @@ class Explorer:
         self.niches.found, self.best = [], self._first_best
 
     @property
-    def agreement(self) -> Agreement:
-        """How far the searches agree that have ended."""
-        return compare(self.ends, self.catalogue.layout)[1]
+    def agreement(self) -> Agreement | None:
+        """How far the searches agree that have ended; None where there is nothing to search."""
+        return None if not self.sides else compare(self.ends, self.catalogue.layout)[1]
 
     def _recall(self) -> None:
         """Take the readings of all searches in: first the one that leads, then the others, best first."""

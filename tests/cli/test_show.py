@@ -27,7 +27,7 @@ def test_show_as_json_has_stable_keys(car, capsys):
     assert main(["show", car.model, "--json"]) == 0
     content = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert list(content) == [
-        "kind", "classes", "positive_class", "rules", "conclusion", "score", "gain", "certificate",
+        "kind", "classes", "positive_class", "rules", "conclusion", "score", "gain", "power", "certificate",
         "training_taxonomy", "held_out_states", "state_probabilities", "priors", "edits", "columns", "columns_read",
         "column_contract", "soar_jax_version", "format_version",
     ]  # fmt: skip

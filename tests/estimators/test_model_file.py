@@ -33,7 +33,7 @@ def test_model_file_is_plain_json(make_table, tmp_path):
     X, y = make_table(0, num_rows=300)
     SOARClassifier(**QUICK).fit(X, y).save(tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
-    assert content["format_version"] == 4
+    assert content["format_version"] == 1
     assert {lit[1] for rule in content["rules"] for lit in rule["literals"]} <= {"==", "<=", ">"}
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 

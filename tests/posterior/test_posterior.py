@@ -184,7 +184,7 @@ def test_predictive_check_finds_labels_the_model_misses(sampled):
 def test_the_estimator_predicts_with_the_pair_and_the_committee_with_the_average(tmp_path):
     """A pool of a few candidates mixes at once."""
     X, y = random_table(0, num_rows=200)
-    model = SOARClassifier(**{**QUICK, "max_patterns": 6, "max_length": 1}).fit(X, y)
+    model = SOARClassifier(**{**QUICK, "max_patterns": 60, "max_length": 1}).fit(X, y)
     before = model.predict_proba(X)
     post = model.sample_posterior()
     assert post.diagnose().is_trusted and "can be used" in repr(post)

@@ -177,7 +177,7 @@ def test_kernel_can_be_made_from_a_fitted_estimator():
 @in_float64
 def test_sequential_chains_thinning_continuing_and_summary_work(tiny, capsys):
     target = tiny[0]
-    kernel = SOARKernel(target, ladder=[1.0], plan=((FLIP, 3),))
+    kernel = SOARKernel(target, ladder=[target.hyper.power], plan=((FLIP, 3),))
     run = MCMC(kernel, num_warmup=10, num_samples=20, thinning=2, num_chains=2, progress_bar=False,
                chain_method="sequential")  # fmt: skip
     start = {
