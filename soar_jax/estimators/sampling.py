@@ -72,7 +72,7 @@ class SamplingMixin:
         random_state : int, RandomState or None
             The same seed gives the same draws.
         time_budget : float, optional
-            Seconds; the draws so far are kept, as after an interrupt from the keyboard. When not given: 120 for a run
+            Seconds; the draws so far are kept, as after an interrupt from the keyboard. When not given: 150 for a run
             without ``num_draws``, else no limit.
         progress : bool
             Show a progress bar.

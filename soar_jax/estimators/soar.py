@@ -29,8 +29,9 @@ class SOARClassifier(RuleSetClassifier):
         A pattern that covers at least this share or number of the rows of one class is a candidate
         too, so that a rare class gets rules. None: the same as ``min_support``.
     max_patterns : int
-        Candidates per side that are kept around the fitted pair: those that `sample_posterior` moves among and
-        ``pools_`` shows. With ``search="annealing"`` these are also all that is searched.
+        Candidates per side, at most, that are kept around the fitted pair and the other readings of the table: those
+        that `sample_posterior` moves among and ``pools_`` shows. 200 or 400 where these leave next to nothing out.
+        With ``search="annealing"`` these are also all that is searched.
     screen : {"entropy", "gini"}
         Impurity by which first candidates are chosen, and ``pools_`` is ordered.
     pools : {"directed", "shared"}

@@ -7,7 +7,7 @@ import math
 NUM_CHAINS = 4
 NUM_TEMPERATURES = 20
 """Length of a ladder from the prior to the posterior, where nothing is known of the barrier between them."""
-TIME_BUDGET = 120.0
+TIME_BUDGET = 150.0
 """Seconds after which a run without a given length ends, trusted or not."""
 _LADDERS = (8, 12, 16, 20, 24)
 

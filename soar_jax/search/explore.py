@@ -37,7 +37,7 @@ from soar_jax.search.checkpoint import Checkpoint
 from soar_jax.search.descent import Best, better
 from soar_jax.search.descents import Errand, descents_for
 from soar_jax.search.ends import End, compare
-from soar_jax.search.gather import left_out, surroundings
+from soar_jax.search.gather import candidates
 from soar_jax.search.grow import Grower
 from soar_jax.search.kicks import THINNINGS, Start, kick, thin
 from soar_jax.search.niches import Niches
@@ -471,7 +471,7 @@ def run(
     seed : int
         One seed in [0, 2**31); the same seed gives the same result to the bit.
     max_patterns : int
-        Candidates per side to give back around the best pair.
+        Candidates per side to give back around the readings, at most.
     patience : int, optional
         Rounds without success after which the search ends.
     time_budget : float, optional
@@ -510,8 +510,7 @@ def run(
     explorer.wrap_up()
     explorer.beats_doubt()
     searched = time.perf_counter()
-    patterns, included, readings = surroundings(explorer, max_patterns)
-    beyond = left_out(explorer, patterns) if explorer.sides else 0.0
+    (patterns, included, readings), beyond = candidates(explorer, max_patterns)
     explorer.executor.shutdown()
     return ExploreResult(
         patterns,

@@ -21,7 +21,12 @@ _NEGLIGIBLE = 15.0
 _SHARE_EACH = 0.25
 """Share of the candidates that is spread evenly over the readings; the rest goes to whatever is worth most."""
 
+_SIZES = (200, 400)
+_ENOUGH = 0.03
+"""Rules of a draw that may be left out where fewer candidates than allowed will do: chains among fewer mix sooner."""
+
 Members = tuple[BoolArray, BoolArray]
+Around = tuple[tuple[IntArray, IntArray], Members, list[Members]]
 
 
 def known_readings(explorer: Explorer) -> list[Best]:
@@ -31,7 +36,17 @@ def known_readings(explorer: Explorer) -> list[Best]:
     return [explorer.best, *others]
 
 
-def surroundings(explorer: Explorer, size: int) -> tuple[tuple[IntArray, IntArray], Members, list[Members]]:
+def candidates(explorer: Explorer, most: int) -> tuple[Around, float]:
+    """Choose as few candidates around all readings as leave next to nothing out, and say how much they leave out."""
+    for size in (*(size for size in _SIZES if size < most), most):
+        found = surroundings(explorer, size)
+        beyond = left_out(explorer, found[0]) if explorer.sides else 0.0
+        if beyond <= _ENOUGH:
+            break
+    return found, beyond
+
+
+def surroundings(explorer: Explorer, size: int) -> Around:
     """Choose candidates around all readings: their rules, grown conjunctions at hand, and the best of all others.
 
     Gives the candidates of each side, which of them are in the leader, and which in each other reading.
