@@ -88,7 +88,7 @@ def match_names(X: Any, names: Sequence[str], model: str, contract: Contract | N
     numbers that the model knows as names, any order and further columns are fine.
     """
     frame = as_frame(X)
-    if has_names(X) or set(names) <= set(frame.columns):
+    if has_names(X) or (isinstance(X, pd.DataFrame) and set(names) <= set(frame.columns)):
         return frame
     if not isinstance(X, pd.DataFrame):
         if frame.shape[1] != len(names):

@@ -30,7 +30,7 @@ def fitted(X, y, **parameters):
 
 def test_directed_pools_beat_the_base_rate_and_shared_pools_are_equal(make_table):
     X, y = make_table(1)
-    directed, shared = fitted(X, y).pools_, fitted(X, y, pools="shared").pools_
+    directed, shared = fitted(X, y).pools_, fitted(X, y, pools="shared", search="annealing").pools_
     positive = directed["side"] == "positive"
     assert (directed.loc[positive, "precision"] > y.mean()).all()
     assert (directed.loc[~positive, "precision"] > 1 - y.mean()).all()

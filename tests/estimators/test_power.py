@@ -31,8 +31,9 @@ def test_auto_counts_a_table_as_its_rows_up_to_a_number_and_as_that_number_beyon
 
 
 def test_a_rare_class_keeps_its_weight():
-    """A million rows with a thousand positives tell about four thousand rows' worth, not ten."""
-    assert resolve_power("auto", 1000, 999_000) == pytest.approx(MOST_ROWS / 3996)
+    """Of a million rows with two thousand positives all count that a balanced table of eight thousand would have."""
+    assert resolve_power("auto", 1000, 999_000) == 1
+    assert resolve_power("auto", 2000, 998_000) == pytest.approx(MOST_ROWS / 7984)
 
 
 @pytest.mark.parametrize("power", [0, -0.5, 1.5, "full", None, True, float("nan"), [1]])
