@@ -220,7 +220,8 @@ def page_of(record: dict) -> list[str]:
         page += [f"- 1 % positive, power {line['power']:.3f}: {line['planted_found']} of {len(RARE_RULES)} planted rules found to "
                  "the letter." for line in record["seeds"] if "planted_found" in line]  # fmt: skip
     if "halves" in record:
-        page += ["", "## Disjoint halves", "", "Fits to two disjoint 40 % of the rows, states on the rest.", "",
+        page += ["", "## Disjoint halves", "", "Fits to two disjoint 40 % of the rows, states on the rest. The picture has the posteriors of Adult's first split: rules "
+                 "are matched by their text, and cut points of numbers differ between halves, so that one rule may stand as two.", "",
                  *table(["table", "split", "power", "states equal", "error", "rules"], [[
                      line["table"], line["split"], f"{line['power']:.3f}", line["equal"], line["error"],
                      " and ".join(map(str, line["rules"]))] for line in record["halves"]])]  # fmt: skip
