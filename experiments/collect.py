@@ -22,10 +22,10 @@ study writes JSON, a Markdown page and mostly a figure under `results/`; `--quic
 `results/quick/`. `soar experiment NAME` is the same as `python -m experiments.NAME`, and `soar experiment` lists them.
 This page is written by `python -m experiments.collect` from the results files; nothing in it is typed by hand.
 
-The pages `evidence`, `one_answer`, `two_readings`, `coarse_prior` and SOAR's lines of `rule_learners` are of the present
-defaults. All others were run before the likelihood was raised to a power and before the fit searched until two
-searches agree; on tables of up to 4,000 effective rows their model is the present one. They are run again when the
-package has its new rooms. The benchmark `many_fits` was not run to its end yet.
+The page `one_answer` is of the present defaults. All others were run before the likelihood was raised to a power and
+before the fit searched until two searches agree; on tables of up to 4,000 effective rows their model is the present one.
+The studies `evidence`, `two_readings`, `coarse_prior` and `search_ingredients` have no page yet: they were not run to
+their end. The benchmark `many_fits` was not run to its end yet.
 """
 
 BENCHMARKS_HEAD = """# Benchmarks

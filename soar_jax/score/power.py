@@ -14,7 +14,7 @@ from soar_jax._base import InputError
 
 AUTO = "auto"
 MOST_ROWS = 4000
-"""Effective rows that a table counts as at most, with power "auto"; chosen by `experiments/evidence.py`."""
+"""Effective rows that a table counts as at most, with power "auto"; `experiments/evidence.py` compares others."""
 
 
 def check_power(power: Any) -> None:

@@ -90,14 +90,15 @@ def test_sixty_three_rules_over_one_row_do_not_overflow():
 
 
 @pytest.mark.parametrize(
-    ("seed", "bounded", "is_table"), [(0, False, True), (1, True, True), (2, True, False), (3, True, False)]
+    ("seed", "bounded", "is_table", "power"),
+    [(0, False, True, 1.0), (1, True, True, 0.4), (2, True, False, 1.0), (3, True, False, 0.4)],
 )
 @in_float64
-def test_the_best_flip_is_the_best_of_all_neighbours(seed, bounded, is_table, monkeypatch):
+def test_the_best_flip_is_the_best_of_all_neighbours(seed, bounded, is_table, power, monkeypatch):
     """One neighbour is tried at a time, so that stopping too early would show."""
     monkeypatch.setattr(pair_module, "_TRIED_AT_ONCE", 1)
     best_jit = jax.jit(partial(best_flip))  # a function of its own: compiled with the new number
-    problem, *_ = random_problem(seed, num_patterns=(90, 12), num_rows=80, max_weight=9, bounded=bounded)
+    problem, *_ = random_problem(seed, num_patterns=(90, 12), num_rows=80, max_weight=9, bounded=bounded, power=power)
     if bounded and not is_table:  # as for a table of many rows
         problem = problem._replace(states=jnp.zeros((4, 1, 1)), rule=jnp.asarray(quadrature()))
     rng = np.random.default_rng(seed)

@@ -26,14 +26,14 @@ from tests.candidates.test_patterns import OPTIONS
 from tests.conftest import coverage, log_joint_of_cover
 
 
-def prepare(make_table, seed, num_rows=120, grow_to=5):
+def prepare(make_table, seed, num_rows=120, grow_to=5, power=1.0):
     X, y = make_table(seed, num_rows=num_rows)
     options = CandidateOptions(**{**OPTIONS, "max_length": None, "grow_to": grow_to, "negations": False})
     candidates = build_candidates(X, y, np.ones(len(y), np.int64), options, single=False)
     catalogue, layout = candidates.source, candidates.layout
     none = empty_pool(layout.num_words)
     states = from_bounds(ErrorRatio(), ErrorRatio(), y.mean())
-    hyper = resolve(states, SearchedRules(), candidates.searched, (none, none))
+    hyper = resolve(states, SearchedRules(), candidates.searched, (none, none), power=power)
     open_hyper = hyper._replace(pool_size=hyper.searched.astype(np.int64))
     return catalogue, hyper, make_problem((none, none), layout, open_hyper, single=False, num_slots=64)
 
@@ -114,9 +114,9 @@ def _shape(catalogue, literals):
     return np.array([len(literals)]), catalogue.num_cuts(pattern)
 
 
-@pytest.mark.parametrize("num_rows", [120, 2600])
-def test_prices_equal_exact_ones_or_bound_them(make_table, num_rows):
-    catalogue, hyper, problem = prepare(make_table, 2, num_rows)
+@pytest.mark.parametrize(("num_rows", "power"), [(120, 0.4), (2600, 1.0), (2600, 0.4)])
+def test_prices_equal_exact_ones_or_bound_them(make_table, num_rows, power):
+    catalogue, hyper, problem = prepare(make_table, 2, num_rows, power=power)
     working = WorkingPools(catalogue, hyper, problem)
     nothing = np.zeros((2, len(working)), bool)
     for side in (0, 1):
